@@ -1,0 +1,12 @@
+# Runs PROGRAM, which must succeed, and compares what it printed with the file EXPECTED if there is one.
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE result)
+message("${output}${errors}")
+if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${PROGRAM} ended with ${result}")
+endif()
+if(EXISTS ${EXPECTED})
+    file(READ ${EXPECTED} expected)
+    if(NOT output STREQUAL expected)
+        message(FATAL_ERROR "The output differs from ${EXPECTED}, which is:\n${expected}")
+    endif()
+endif()

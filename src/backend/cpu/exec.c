@@ -1,0 +1,208 @@
+#include "parts.h"
+
+#include <stdio.h>
+#include "crew.h"
+
+#define PS_PER_NS 1000u
+#define GRANULE 64u              /* items that a call of a kernel without groups starts at a multiple of */
+#define SHARE_PS 20000000u       /* a launch that takes less than 20 us alone is not worth sharing */
+#define HAND_PS 10000000u        /* each further hand must find 10 us of work */
+#define CHUNK_PS 2000000u        /* and a chunk should last 2 us */
+#define CHUNKS_PER_HAND 8u
+#define TRUST_NS 2000u           /* shorter times are mostly overhead: an upper bound of the cost, no measure */
+#define TIMED_ITEMS 16384u       /* launches from here on are always timed, of the smaller ones one in ... */
+#define TIMED_ONE_IN 64u
+#define GUESS_ITEMS 65536u       /* never measured: shared from here on, */
+#define GUESS_GROUPS 16u         /* or with so many groups and TIMED_ITEMS */
+
+rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_result result, uint32_t reason,
+                                  const char *message) {
+    outcome->node = 0;
+    outcome->reason = reason;
+    snprintf(outcome->message, sizeof outcome->message, "%s", message);
+    return result;
+}
+
+/* ---- launches ---- */
+
+void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args) {
+    for (uint32_t index = 0; index < op->arg_count; index++) {
+        const void *value = op->values != NULL ? op->values[index] : NULL;
+        /* The kernel's call has no const, its contract has: a value is read only. */
+        out_args[index] = value != NULL ? (void *)(uintptr_t)value : rdo_cpu_address(op->places[index]);
+    }
+}
+
+static uint64_t groups_along(uint64_t grid, uint64_t group) {
+    return grid <= group ? 1 : grid / group + (grid % group != 0 ? 1 : 0);
+}
+
+void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args, struct rdo_cpu_launch *out_launch) {
+    struct rdo_cpu_kernel *kernel = op->kernel;
+    rondo_grid grid = op->grid;
+    out_launch->kernel = kernel;
+    out_launch->items = grid.x * grid.y * grid.z; /* the core has seen that it fits */
+    out_launch->call.args = args;
+    out_launch->call.grid[0] = grid.x;
+    out_launch->call.grid[1] = grid.y;
+    out_launch->call.grid[2] = grid.z;
+    out_launch->call.first = 0;
+    out_launch->call.last = out_launch->items;
+    if (kernel->grouped) {
+        out_launch->call.last = groups_along(grid.x, kernel->group[0]) * groups_along(grid.y, kernel->group[1]) *
+                                groups_along(grid.z, kernel->group[2]);
+    }
+    out_launch->call.failed = NULL;
+}
+
+/* 0 if it was never measured. */
+static uint64_t estimated_ps(const struct rdo_cpu_launch *launch) {
+    uint64_t item_ps = atomic_load_explicit(&launch->kernel->item_ps, memory_order_relaxed);
+    uint64_t ps;
+    return __builtin_mul_overflow(item_ps, launch->items, &ps) ? UINT64_MAX : ps;
+}
+
+bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch) {
+    uint64_t ps = estimated_ps(launch);
+    return launch->call.last == 1 || (ps != 0 && ps < SHARE_PS / 2 && launch->items < TIMED_ITEMS);
+}
+
+static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
+    if (ps != 0) {
+        return ps >= SHARE_PS;
+    }
+    return launch->items >= GUESS_ITEMS ||
+           (launch->kernel->grouped && launch->call.last >= GUESS_GROUPS && launch->items >= TIMED_ITEMS);
+}
+
+/* The estimate falls faster than it rises: one launch that the system interrupted must not count for long. */
+static void learn(struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t ns) {
+    if (items == 0 || ns > UINT64_MAX / PS_PER_NS) {
+        return;
+    }
+    uint64_t sample = ns * PS_PER_NS / items;
+    uint64_t old = atomic_load_explicit(&kernel->item_ps, memory_order_relaxed);
+    sample = sample == 0 ? 1 : sample;
+    if (old != 0 && sample > old) {
+        sample = ns < TRUST_NS ? old : old + (sample - old + 3) / 4;
+    } else if (old != 0 && ns >= TRUST_NS) {
+        sample = sample + (old - sample) / 2;
+    }
+    atomic_store_explicit(&kernel->item_ps, sample, memory_order_relaxed);
+}
+
+static uint32_t run_timed(struct rdo_cpu_kernel *kernel, const rondo_native_call *call, uint64_t items) {
+    uint64_t start = rdo_crew_now_ns();
+    kernel->native(call);
+    learn(kernel, items, rdo_crew_now_ns() - start);
+    return __atomic_load_n(call->failed, __ATOMIC_RELAXED);
+}
+
+static void run_part(void *context, uint64_t first, uint64_t last) {
+    const struct rdo_cpu_launch *launch = context;
+    rondo_native_call call = launch->call;
+    call.first = first;
+    call.last = last;
+    launch->kernel->native(&call);
+}
+
+static uint64_t at_least(uint64_t value, uint64_t least) {
+    return value < least ? least : value;
+}
+
+/* Chunks are long enough to be worth taking, short enough to spread, and of whole granules unless even one granule is
+ * a heavy piece of work. */
+static struct rdo_crew_job cut(const struct rdo_cpu_launch *launch, uint64_t ps, uint32_t workers, void *context) {
+    uint64_t units = launch->call.last;
+    uint64_t unit_ps = ps / units;
+    uint64_t granule = launch->kernel->grouped || unit_ps >= SHARE_PS / GRANULE ? 1 : GRANULE;
+    uint64_t hands = ps == 0 ? workers : at_least(ps / HAND_PS, 2);
+    hands = hands > workers ? workers : hands;
+    uint64_t chunk = at_least(units / (hands * CHUNKS_PER_HAND), CHUNK_PS / at_least(unit_ps, 1));
+    chunk = ps == 0 ? units / (hands * CHUNKS_PER_HAND) : chunk;
+    chunk = at_least(chunk - chunk % granule, granule);
+    return (struct rdo_crew_job){run_part, context, units, chunk, (uint32_t)hands};
+}
+
+/* Whether the crew took it. */
+static bool run_shared(struct rdo_cpu_device *device, struct rdo_cpu_launch *launch, uint64_t ps) {
+    struct rdo_crew_job job = cut(launch, ps, device->workers, launch);
+    struct rdo_crew_share own;
+    if (!rdo_crew_run(device->crew, &job, &own)) {
+        return false;
+    }
+    learn(launch->kernel, launch->items / launch->call.last * own.units, own.ns);
+    return true;
+}
+
+/* The first launch of a kernel, all that are large, and a few of the others. */
+static bool is_timed(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch, uint64_t ps) {
+    return ps == 0 || launch->items >= TIMED_ITEMS || ++queue->launches % TIMED_ONE_IN == 0;
+}
+
+static uint32_t run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch, uint64_t ps) {
+    if (queue->device->workers > 1 && is_worth_sharing(launch, ps) && run_shared(queue->device, launch, ps)) {
+        return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
+    }
+    return run_timed(launch->kernel, &launch->call, launch->items);
+}
+
+static uint32_t run_any(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
+    uint64_t ps = estimated_ps(launch);
+    if (launch->call.last > 1 && (ps >= SHARE_PS || is_timed(queue, launch, ps))) {
+        return run_large(queue, launch, ps);
+    }
+    launch->kernel->native(&launch->call);
+    return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
+}
+
+static rondo_backend_result run_with_word(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch, uint32_t *failed,
+                                          rondo_backend_outcome *outcome) {
+    launch->call.failed = failed;
+    uint32_t reason = run_any(queue, launch);
+    return reason == 0 ? RONDO_BACKEND_DONE : rdo_cpu_fail(outcome, RONDO_BACKEND_FAILED, reason, "");
+}
+
+rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
+                                        rondo_backend_outcome *outcome) {
+    uint32_t failed = 0;
+    struct rdo_cpu_launch mine = *launch;
+    return run_with_word(queue, &mine, &failed, outcome);
+}
+
+static rondo_backend_result submit_launch(struct rdo_cpu_queue *queue, const rondo_backend_op *op,
+                                          rondo_backend_outcome *outcome) {
+    void *args[RONDO_MAX_PARAMS];
+    struct rdo_cpu_launch launch;
+    uint32_t failed = 0;
+    if (op->arg_count > RONDO_MAX_PARAMS) {
+        return rdo_cpu_fail(outcome, RONDO_BACKEND_NOT_RUN, 0, "a launch has too many arguments");
+    }
+    rdo_cpu_resolve_args(op, args);
+    rdo_cpu_prepare_launch(op, args, &launch);
+    return run_with_word(queue, &launch, &failed, outcome);
+}
+
+/* ---- everything ---- */
+
+static rondo_backend_result submit_host(const rondo_backend_op *op, rondo_backend_outcome *outcome) {
+    int reason = op->host_fn(op->host_user);
+    return reason == 0 ? RONDO_BACKEND_DONE : rdo_cpu_fail(outcome, RONDO_BACKEND_FAILED, (uint32_t)reason, "");
+}
+
+rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome) {
+    switch (op->kind) {
+    case RONDO_OP_LAUNCH:
+        return submit_launch(queue, op, outcome);
+    case RONDO_OP_FILL:
+        return rdo_cpu_fill(queue, op, outcome);
+    case RONDO_OP_COPY:
+    case RONDO_OP_WRITE:
+    case RONDO_OP_READ:
+        rdo_cpu_move(queue, op);
+        return RONDO_BACKEND_DONE;
+    case RONDO_OP_HOST:
+        return submit_host(op, outcome);
+    }
+    return rdo_cpu_fail(outcome, RONDO_BACKEND_NOT_RUN, 0, "the operation is of an unknown kind");
+}

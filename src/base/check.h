@@ -1,0 +1,32 @@
+/* Internal assertions and the propagation macro.
+ *
+ * RDO_ASSERT states what must hold whatever a user does; it is compiled in debug builds only and is
+ * never used on user input, which is refused with a status instead. */
+#ifndef RDO_BASE_CHECK_H
+#define RDO_BASE_CHECK_H
+
+#include <rondo/status.h>
+
+#ifndef RDO_CHECKS
+#define RDO_CHECKS 0
+#endif
+
+#if RDO_CHECKS
+/* Prints the broken statement and stops the process: going on would break a promise in silence. */
+_Noreturn void rdo_assert_failed(const char *statement, const char *file, int line);
+#define RDO_ASSERT(statement) ((statement) ? (void)0 : rdo_assert_failed(#statement, __FILE__, __LINE__))
+#else
+#define RDO_ASSERT(statement) ((void)sizeof(!(statement)))
+#endif
+
+/* Returns a failed status to the caller at once. */
+#define RDO_TRY(expression)                                                                        \
+    do {                                                                                           \
+        rondo_status rdo_try_status_ = (expression);                                               \
+        if (rdo_try_status_ != RONDO_OK) return rdo_try_status_;                                   \
+    } while (0)
+
+#define RDO_LIKELY(x) __builtin_expect(!!(x), 1)
+#define RDO_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,28 @@
+#include "base/objects.h"
+
+rdo_slots rdo_objects = RDO_SLOTS_INIT(rdo_object);
+
+uint64_t rdo_object_new(rdo_object_kind kind, void *object) {
+    uint64_t number;
+    rdo_object *slot = (rdo_object *)(void *)rdo_slots_take(&rdo_objects, &number);
+    if (slot == NULL) return 0;
+    atomic_store_explicit(&slot->object, object, memory_order_relaxed);
+    atomic_store_explicit(&slot->kind, (int)kind, memory_order_relaxed);
+    rdo_slots_publish(&slot->slot, number);
+    return number;
+}
+
+/* The slot of a number, live or hidden. */
+static rdo_object *slot_of(uint64_t handle) {
+    uint32_t index = (uint32_t)(handle & 0xffffffu);
+    char *chunk = atomic_load_explicit(&rdo_objects.chunks[index / RDO_SLOT_CHUNK], memory_order_acquire);
+    return (rdo_object *)(void *)(chunk + sizeof(rdo_object) * (index % RDO_SLOT_CHUNK));
+}
+
+void rdo_object_hide(uint64_t handle) {
+    rdo_slots_hide(&slot_of(handle)->slot);
+}
+
+void rdo_object_delete(uint64_t handle) {
+    rdo_slots_give(&rdo_objects, &slot_of(handle)->slot);
+}

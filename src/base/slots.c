@@ -1,0 +1,56 @@
+#include "base/slots.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+static const uint64_t last_generation = (UINT64_C(1) << 40) - 1;
+
+static rdo_slot *make_slot(rdo_slots *slots) {
+    uint32_t index = slots->count;
+    if (index / RDO_SLOT_CHUNK >= RDO_SLOT_CHUNKS) return NULL;
+    char *chunk = atomic_load_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], memory_order_relaxed);
+    if (chunk == NULL) {
+        chunk = rdo_alloc_zero(RDO_SLOT_CHUNK, slots->element_bytes);
+        if (chunk == NULL) return NULL;
+        atomic_store_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], chunk, memory_order_release);
+    }
+    rdo_slot *slot = (rdo_slot *)(void *)(chunk + slots->element_bytes * (index % RDO_SLOT_CHUNK));
+    slot->index = index;
+    slots->count++;
+    return slot;
+}
+
+rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number) {
+    rdo_lock_take(&slots->lock);
+    rdo_slot *slot = slots->free;
+    if (slot != NULL) {
+        slots->free = slot->next_free;
+    } else {
+        slot = make_slot(slots);
+    }
+    if (slot != NULL) {
+        slot->generation++;
+        *out_number = (slot->generation << 24) | slot->index;
+    }
+    rdo_lock_give(&slots->lock);
+    return slot;
+}
+
+void rdo_slots_publish(rdo_slot *slot, uint64_t number) {
+    RDO_ASSERT(atomic_load(&slot->number) == 0);
+    atomic_store_explicit(&slot->number, number, memory_order_release);
+}
+
+void rdo_slots_hide(rdo_slot *slot) {
+    atomic_store_explicit(&slot->number, 0, memory_order_release);
+}
+
+void rdo_slots_give(rdo_slots *slots, rdo_slot *slot) {
+    RDO_ASSERT(atomic_load(&slot->number) == 0);
+    rdo_lock_take(&slots->lock);
+    if (slot->generation < last_generation) {
+        slot->next_free = slots->free;
+        slots->free = slot;
+    }
+    rdo_lock_give(&slots->lock);
+}

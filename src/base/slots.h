@@ -1,0 +1,58 @@
+/* Slots: generational numbers for things that users hold.
+ *
+ * A number names a slot and a generation of it. Slots sit in chunks that never move and are never given
+ * back to the C library, so a number can be looked up at any moment without a lock: a stale one finds a slot whose
+ * generation has moved on, never freed memory. A slot whose generations are spent is retired, so that no number is
+ * ever used twice in a process.
+ *
+ *   number = generation (40 bits) << 24 | slot index (24 bits), never 0
+ */
+#ifndef RDO_BASE_SLOTS_H
+#define RDO_BASE_SLOTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/thread.h"
+
+enum { RDO_SLOT_CHUNK = 1024, RDO_SLOT_CHUNKS = 16384 };
+
+/* The head of each slot; the table's element type starts with it. */
+typedef struct rdo_slot {
+    _Atomic uint64_t number; /* 0 while the slot stands for nothing */
+    uint64_t generation;     /* the last one given out; under the table's lock */
+    struct rdo_slot *next_free;
+    uint32_t index;
+} rdo_slot;
+
+typedef struct rdo_slots {
+    rdo_lock lock;
+    size_t element_bytes;
+    uint32_t count; /* slots made so far */
+    rdo_slot *free;
+    _Atomic(char *) chunks[RDO_SLOT_CHUNKS];
+} rdo_slots;
+
+#define RDO_SLOTS_INIT(element) {.lock = RDO_LOCK_INIT(RDO_RANK_LEAF), .element_bytes = sizeof(element)}
+
+/* A slot for a new thing, with the number it will have in *out_number. The number is looked up in vain until
+ * rdo_slots_publish. NULL if there is no memory or all slots are in use. */
+rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number);
+void rdo_slots_publish(rdo_slot *slot, uint64_t number);
+/* From now on the number is looked up in vain. */
+void rdo_slots_hide(rdo_slot *slot);
+/* Gives the slot back; its number was hidden before. */
+void rdo_slots_give(rdo_slots *slots, rdo_slot *slot);
+
+/* The slot that `number` names now, NULL if it names nothing any more. */
+static inline void *rdo_slots_find(rdo_slots *slots, uint64_t number) {
+    uint32_t index = (uint32_t)(number & 0xffffffu);
+    char *chunk = atomic_load_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], memory_order_acquire);
+    if (chunk == NULL || number == 0) return NULL;
+    rdo_slot *slot = (rdo_slot *)(void *)(chunk + slots->element_bytes * (index % RDO_SLOT_CHUNK));
+    return atomic_load_explicit(&slot->number, memory_order_acquire) == number ? slot : NULL;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* What Rondo knows about the calling thread, locks with ranks, and the clock. */
+#ifndef RDO_BASE_THREAD_H
+#define RDO_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Locks are taken in the order of their ranks, and never two of one rank: debug builds refuse anything else. */
+typedef enum rdo_rank { RDO_RANK_REGISTRY = 0, RDO_RANK_QUEUE = 1, RDO_RANK_DEVICE = 2, RDO_RANK_LEAF = 3 } rdo_rank;
+
+typedef struct rdo_lock {
+    pthread_mutex_t mutex;
+    rdo_rank rank;
+} rdo_lock;
+
+#define RDO_LOCK_INIT(its_rank) {PTHREAD_MUTEX_INITIALIZER, (its_rank)}
+
+typedef struct rdo_thread {
+    uint32_t held;       /* a bit per rank of the locks that the thread holds */
+    uint32_t work_depth; /* above 0: the thread runs a kernel or a host call */
+} rdo_thread;
+
+extern _Thread_local rdo_thread rdo_this_thread;
+
+bool rdo_lock_init(rdo_lock *lock, rdo_rank rank);
+void rdo_lock_finish(rdo_lock *lock);
+void rdo_lock_take(rdo_lock *lock);
+bool rdo_lock_try(rdo_lock *lock);
+void rdo_lock_give(rdo_lock *lock);
+/* Waits on a condition with `lock` held, alone or below others. */
+void rdo_lock_wait(rdo_lock *lock, pthread_cond_t *condition);
+/* In a forked child, where no other thread exists: makes the lock free whoever held it. */
+void rdo_lock_reset(rdo_lock *lock);
+
+/* Keeps a look at memory from moving up before the giving back, or the failed taking, of a lock. On x86 the lock's own
+ * instruction does that already; saying it with a fence there would only hide races from the thread sanitizer. */
+#if defined(__x86_64__) || defined(__i386__)
+#define RDO_LOCK_THEN_LOOK() ((void)0)
+#else
+#define RDO_LOCK_THEN_LOOK() atomic_thread_fence(memory_order_seq_cst)
+#endif
+
+/* Whether the calling thread runs a kernel or a host call right now. */
+static inline bool rdo_in_work(void) {
+    return rdo_this_thread.work_depth != 0;
+}
+
+/* Monotonic nanoseconds. */
+uint64_t rdo_clock_ns(void);
+
+#endif

@@ -1,0 +1,37 @@
+/* The captures of a device: who captures, and whether anyone records. Readable by any thread without the device
+ * lock; with no capture under way a look costs one atomic load [C17].
+ *
+ * Invariants
+ *  1. active = lifecycles that are prepared or recording; recording = those that record. Both are recounted from
+ *     the list after every change, so that no order of calls can make them drift.
+ */
+#ifndef RDO_CAPTURE_CAPTURES_H
+#define RDO_CAPTURE_CAPTURES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/thread.h"
+
+typedef struct rdo_lifecycle rdo_lifecycle;
+
+typedef struct rdo_captures {
+    rdo_lock lock; /* of the list; a leaf */
+    rdo_lifecycle *list;
+    _Atomic uint32_t active, recording;
+} rdo_captures;
+
+bool rdo_captures_init(rdo_captures *captures);
+void rdo_captures_finish(rdo_captures *captures);
+
+/* Whether `stream_id` is preparing or recording. */
+bool rdo_captures_is_capturing(rdo_captures *captures, uint64_t stream_id);
+/* The same, telling which. */
+bool rdo_captures_phase(rdo_captures *captures, uint64_t stream_id, bool *out_recording);
+/* Whether any stream of the device records. */
+static inline bool rdo_captures_any_recording(rdo_captures *captures) {
+    return atomic_load_explicit(&captures->recording, memory_order_acquire) != 0;
+}
+
+#endif

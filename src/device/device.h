@@ -1,0 +1,25 @@
+/* The device: opened by name, owns its engine, closes when nothing made on it is left. */
+#ifndef RDO_DEVICE_DEVICE_H
+#define RDO_DEVICE_DEVICE_H
+
+#include "graph/graph.h"
+
+typedef struct rdo_device {
+    rdo_engine engine; /* must come first */
+    uint64_t handle;
+    uint32_t refs;     /* of users; under the device lock */
+    const rondo_backend *backend;
+    rondo_device_info info;
+} rdo_device;
+
+rondo_status rdo_device_open(const char *name, const rondo_device_desc *desc, rdo_device **out_device);
+/* Device lock held: gives a user's reference back. */
+void rdo_device_unref(rdo_device *device);
+
+/* No lock held. Errors as in rondo/device.h. */
+rondo_status rdo_device_sync(rdo_device *device, const rdo_where *where);
+rondo_status rdo_device_trim(rdo_device *device, uint64_t *out_kept_bytes);
+void rdo_device_stats(rdo_device *device, rondo_device_stats *out);
+size_t rdo_device_holdings(rdo_device *device, rondo_graph_holding *out, size_t capacity);
+
+#endif

@@ -1,0 +1,141 @@
+/* The graph: what a sealed window became.
+ *
+ *   sealed ◄──► replaying (uses > 0)
+ *     │ last release            │ last release
+ *     └──► returned ◄───────────┘ when the last replay ends ──► finished by the home queue's sweep
+ *
+ * A graph is its ops, which never change but by update, and everything that keeps them true: guards on
+ * the slices that they name, references on snapshots, kernels, callbacks and events.
+ *
+ * Invariants
+ *  1. Every byte that a node may touch lies on a slice that the graph guards, or in a snapshot that it holds [P3].
+ *  2. reads and writes are the union of what the nodes read and write; the graph's own address is among the writes, so that
+ *     replays of one graph always queue up [R6].
+ *  3. live_in are the bytes that some node reads before any node wrote them [R2].
+ *  4. Nodes change only while no replay runs: a replay applies the patches that are due when it is admitted [R9].
+ */
+#ifndef RDO_GRAPH_GRAPH_H
+#define RDO_GRAPH_GRAPH_H
+
+#include <rondo/graph.h>
+
+#include "stream/stream.h"
+#include "stream/submit.h"
+
+/* A slice that the graph guards. */
+typedef struct rdo_guard {
+    rdo_page *page;
+    uint32_t slice;
+} rdo_guard;
+
+/* Bytes of an allocation that the graph guards, so that the record stays. */
+typedef struct rdo_graph_bytes {
+    rdo_memory *memory;
+    uint64_t low, high;
+} rdo_graph_bytes;
+
+typedef RDO_LIST(rdo_guard) rdo_guard_list;
+typedef RDO_LIST(rdo_graph_bytes) rdo_bytes_list;
+typedef RDO_LIST(rdo_extent) rdo_extent_list;
+
+/* A run of nodes that the backend plays in one go, or a single event node. */
+typedef struct rdo_segment {
+    uint64_t first, last; /* nodes [first, last) */
+    void *native;         /* the backend's graph, NULL: submit one by one */
+    bool event;
+} rdo_segment;
+
+/* Direct dependences by bytes: for each node the earlier nodes that it must follow, ascending. */
+typedef struct rdo_edges {
+    uint64_t *first; /* count + 1 entries: node n's are list[first[n] .. first[n + 1]) */
+    uint64_t *list;
+    size_t list_count, list_capacity;
+} rdo_edges;
+/* Everything about the nodes that follows from their ops and buffers. Made whole, replaced whole. */
+typedef struct rdo_program {
+    rdo_engine *engine;
+    rdo_op **ops;               /* of the graph, or, after an update of buffers, in this program's arena */
+    uint64_t count;
+    rondo_backend_op *resolved; /* per node; kind 0 for events */
+    rdo_arena arena;            /* places, frames, values, and ops of an updated program */
+    rdo_segment *segments;
+    size_t segment_count, segment_capacity;
+    rdo_bytes_list live_in;     /* of allocations that still have a record */
+    rdo_bytes_list written;
+    rdo_extent_list reads, writes; /* disjoint, sorted */
+    rdo_store **homes;          /* every store with memory of the graph, each once */
+    size_t home_count, home_capacity;
+    uint64_t live_in_bytes, written_bytes;
+    rdo_edges edges;            /* found when first asked for; under the device lock */
+    bool edges_known;
+} rdo_program;
+
+/* A change that waits for the next admitted replay [R9]. */
+typedef struct rdo_patch {
+    struct rdo_patch *next;
+    uint64_t stamp;        /* replays with a smaller ticket do not see it */
+    uint64_t node;
+    uint32_t param;
+    void *value;           /* new bytes, part of the patch */
+    rdo_program *program;  /* or a whole new program */
+    rdo_guard_list guards; /* of the new program's new buffers */
+} rdo_patch;
+
+typedef struct rdo_graph {
+    rdo_return returning;
+    uint64_t handle, id;
+    rdo_engine *engine;
+    rdo_queue *home;
+    struct rdo_graph *next, **link; /* in the engine's list; under the device lock, as refs and uses */
+    uint32_t refs, uses;
+    rdo_lock update_lock;      /* one update at a time; of the queues' rank */
+    uint64_t address;          /* of the graph itself, see invariant 2 */
+    rdo_arena arena;           /* the recorded ops */
+    rdo_op **recorded;         /* as recorded: hold the counts on kernels, host calls, events */
+    uint64_t recorded_count;
+    rdo_program *program;      /* under invariant 4 */
+    rdo_patch *patches, **patch_end; /* in order; under the device lock */
+    _Atomic bool patched;      /* there are patches */
+    rdo_patch *applied;        /* their value bytes are in use */
+    rdo_guard_list guards;
+    rdo_memory_list retained;
+    rdo_meta_pins pins;
+    uint64_t device_bytes, host_bytes, metadata_bytes;
+    _Atomic uint64_t replays;
+} rdo_graph;
+
+/* The graph of a public handle, with one use counted so that it stays; NULL if the handle is dead. */
+rdo_graph *rdo_graph_hold(const void *handle);
+void rdo_graph_drop(rdo_graph *graph);
+
+/* Device lock held: gives a user's reference back. */
+void rdo_graph_unref(rdo_graph *graph);
+
+/* Closes the caller's queue's window, into a graph if all is well. Queue lock held. */
+rondo_status rdo_graph_seal(rdo_call *call, uint32_t flags, rdo_graph **out_graph);
+
+/* Replays, or appends to the caller's open window. Queue lock held. */
+rondo_status rdo_graph_play(rdo_call *call, rdo_graph *graph);
+
+/* Device lock held: the newest ops, updates that wait included, and their program. */
+rdo_program *rdo_graph_newest(rdo_graph *graph);
+
+/* Device lock held: applies the patches that a replay with this ticket sees; no other replay of the graph runs. */
+void rdo_graph_apply_patches(rdo_graph *graph, uint64_t ticket);
+/* Device lock held: forgets all patches, at the graph's end. */
+void rdo_graph_drop_patches(rdo_graph *graph);
+
+/* Changes a sealed graph. No lock held; the graph is held by the caller. */
+rondo_status rdo_graph_update(rdo_graph *graph, const rondo_update *updates, size_t count);
+
+/* Makes the program of these ops; everything that they name is guarded. RONDO_BACKEND_NO_MEMORY or what the backend
+ * said. No lock of rank device held. The program borrows the ops, unless
+ * they lie in `arena` (may be NULL), which it takes over even when it fails. */
+rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t count, uint64_t graph_address,
+                                     rdo_arena *arena, rdo_program **out_program);
+void rdo_program_delete(rdo_program *program);
+
+bool rdo_edges_find(rdo_edges *edges, rdo_op *const *ops, uint64_t count);
+void rdo_edges_finish(rdo_edges *edges);
+
+#endif

@@ -1,0 +1,386 @@
+/* Updating a sealed graph [R9].
+ *
+ * An update becomes patches, stamped with the last ticket given out. A replay applies, when it is admitted, the patches
+ * with stamps below its ticket: so it sees every update made before it was enqueued and none made after, and nobody
+ * waits for anybody. A changed buffer makes a whole new program, guards included, before anything is promised.
+ *
+ * Each program has ops and lists of values of its own; the bytes of a value that was ever updated lie in one place that
+ * all programs of the graph point to.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "graph/graph.h"
+#include "op/args.h"
+
+/* ---- applying: device lock held, no replay of the graph runs ---- */
+
+static void set_value(const rdo_program *program, uint64_t node, uint32_t param, const void *value) {
+    const rondo_backend *backend = program->engine->books.backend;
+    program->ops[node]->values[param] = value;
+    for (size_t i = 0; i < program->segment_count; i++) {
+        const rdo_segment *segment = &program->segments[i];
+        if (node < segment->first || node >= segment->last || segment->native == NULL) continue;
+        backend->graph_set_value(segment->native, node - segment->first, param, value);
+    }
+}
+
+/* The node's parameter gets bytes of its own at its first update; later updates copy into them. */
+static void apply_value(rdo_graph *graph, rdo_patch *patch) {
+    rdo_op *op = graph->program->ops[patch->node];
+    uint32_t bit = 1u << patch->param;
+    if ((op->own_values & bit) != 0) {
+        memcpy((void *)(uintptr_t)op->values[patch->param], patch->value, op->kernel->params[patch->param].size_bytes);
+        rdo_free(patch);
+        return;
+    }
+    op->own_values |= bit;
+    set_value(graph->program, patch->node, patch->param, patch->value);
+    for (const rdo_patch *later = graph->patches; later != NULL; later = later->next) {
+        if (later->program == NULL) continue;
+        later->program->ops[patch->node]->own_values |= bit;
+        set_value(later->program, patch->node, patch->param, patch->value);
+    }
+    patch->next = graph->applied; /* its bytes are the node's from now on */
+    graph->applied = patch;
+}
+
+static bool same_slice(const rdo_guard *a, const rdo_guard *b) {
+    return a->page == b->page && a->slice == b->slice;
+}
+
+static rdo_guard guard_of(const rdo_access *access) {
+    return (rdo_guard){access->page, access->slice};
+}
+
+static bool names_slice(const rdo_program *program, const rdo_guard *guard) {
+    for (uint64_t node = 0; node < program->count; node++) {
+        const rdo_op *op = program->ops[node];
+        for (uint32_t i = 0; i < op->access_count; i++) {
+            rdo_guard used = guard_of(&op->accesses[i]);
+            if (same_slice(&used, guard)) return true;
+        }
+    }
+    return false;
+}
+
+static void add_guard(rdo_graph *graph, const rdo_guard *guard) {
+    RDO_ASSERT(graph->guards.count < graph->guards.capacity);
+    graph->guards.data[graph->guards.count++] = *guard;
+    graph->device_bytes += guard->page->slices[guard->slice].size;
+}
+
+static void give_back_guard(rdo_graph *graph, const rdo_guard *guard) {
+    for (size_t g = 0; g < graph->guards.count; g++) {
+        if (!same_slice(&graph->guards.data[g], guard)) continue;
+        graph->device_bytes -= guard->page->slices[guard->slice].size;
+        graph->guards.data[g] = graph->guards.data[--graph->guards.count];
+        rdo_page_unguard(guard->page, guard->slice);
+        return;
+    }
+}
+
+/* What only the old program named is given back: the last replay that used it is over. */
+static void apply_program(rdo_graph *graph, rdo_patch *patch) {
+    rdo_program *old = graph->program, *fresh = patch->program;
+    for (size_t i = 0; i < patch->guards.count; i++) add_guard(graph, &patch->guards.data[i]);
+    for (uint64_t node = 0; node < old->count; node++) {
+        for (uint32_t i = 0; i < old->ops[node]->access_count; i++) {
+            const rdo_access *access = &old->ops[node]->accesses[i];
+            rdo_guard guard = guard_of(access), now = guard_of(&fresh->ops[node]->accesses[i]);
+            if (same_slice(&guard, &now) || guard.page == NULL || names_slice(fresh, &guard)) continue;
+            give_back_guard(graph, &guard);
+        }
+    }
+    graph->program = fresh;
+    rdo_program_delete(old);
+    rdo_free(patch->guards.data);
+    rdo_free(patch);
+}
+
+void rdo_graph_apply_patches(rdo_graph *graph, uint64_t ticket) {
+    while (graph->patches != NULL && graph->patches->stamp < ticket) {
+        rdo_patch *patch = graph->patches;
+        graph->patches = patch->next;
+        if (graph->patches == NULL) graph->patch_end = &graph->patches;
+        if (patch->program != NULL) {
+            apply_program(graph, patch);
+        } else {
+            apply_value(graph, patch);
+        }
+    }
+    atomic_store(&graph->patched, graph->patches != NULL);
+}
+
+void rdo_graph_drop_patches(rdo_graph *graph) {
+    rdo_patch *patch = graph->patches;
+    while (patch != NULL) {
+        rdo_patch *next = patch->next;
+        for (size_t i = 0; i < patch->guards.count; i++) {
+            rdo_page_unguard(patch->guards.data[i].page, patch->guards.data[i].slice);
+        }
+        if (patch->program != NULL) rdo_program_delete(patch->program);
+        rdo_free(patch->guards.data);
+        rdo_free(patch);
+        patch = next;
+    }
+    while (graph->applied != NULL) {
+        rdo_patch *next = graph->applied->next;
+        rdo_free(graph->applied);
+        graph->applied = next;
+    }
+}
+
+/* ---- making: one update at a time, under the graph's update lock ---- */
+
+typedef struct updating {
+    rdo_graph *graph;
+    const rondo_update *updates;
+    size_t count;
+    rdo_where where;
+    rdo_arena arena;       /* of a new program */
+    rdo_op **ops;          /* its ops; NULL while only values change */
+    rdo_patch *patches, **end;
+    rdo_guard_list guards; /* taken for the new program */
+} updating;
+
+#define REFUSE(code, ...) return rdo_fault_raise(&u->where, code, __VA_ARGS__)
+
+/* Finds the node that update number `index` names. */
+static rondo_status find_node(updating *u, const rdo_program *program, size_t index, uint64_t *out_node) {
+    const rondo_update *update = &u->updates[index];
+    uint64_t found = 0;
+    u->where.kernel = NULL;
+    u->where.label = update->label;
+    u->where.op_index = RONDO_NO_INDEX;
+    if (update->param == NULL) REFUSE(RONDO_INVALID, "update %zu names no parameter", index);
+    *out_node = update->node;
+    if (update->label == NULL && update->node >= program->count) {
+        REFUSE(RONDO_RANGE, "update %zu of parameter '%s': there is no node %llu, the graph has %llu", index,
+               update->param, (unsigned long long)update->node, (unsigned long long)program->count);
+    }
+    for (uint64_t node = 0; update->label != NULL && node < program->count; node++) {
+        const char *label = program->ops[node]->label;
+        if (label == NULL || strcmp(label, update->label) != 0) continue;
+        found++;
+        *out_node = node;
+    }
+    if (update->label != NULL && found != 1) {
+        REFUSE(RONDO_INVALID, "update %zu of parameter '%s': %llu nodes carry the label '%s', one is needed", index,
+               update->param, (unsigned long long)found, update->label);
+    }
+    const rdo_op *op = program->ops[*out_node];
+    u->where.op_index = *out_node;
+    u->where.label = op->label;
+    if (op->kind != RONDO_NODE_LAUNCH) {
+        REFUSE(RONDO_INVALID, "update %zu of parameter '%s': node %llu is a %s, only launches have parameters", index,
+               update->param, (unsigned long long)*out_node, rdo_op_name(op->kind));
+    }
+    u->where.kernel = op->kernel->name;
+    return RONDO_OK;
+}
+
+static rondo_status find_param(const updating *u, const rdo_op *op, const rondo_update *update, uint32_t *out_param) {
+    unsigned long long node = u->where.op_index;
+    uint32_t param = rdo_kernel_find_param(op->kernel, update->param);
+    *out_param = param;
+    if (param == op->kernel->param_count) {
+        REFUSE(RONDO_INVALID, "node %llu: kernel '%s' has no parameter '%s'", node, op->kernel->name, update->param);
+    }
+    const rondo_param *known = &op->kernel->params[param];
+    if (rdo_param_is_buffer(known) && update->value != NULL) {
+        REFUSE(RONDO_INVALID, "node %llu: parameter '%s' is a buffer, a value was given", node, update->param);
+    }
+    if (!rdo_param_is_buffer(known) && update->value == NULL) {
+        REFUSE(RONDO_INVALID, "node %llu: parameter '%s' is a value, none was given", node, update->param);
+    }
+    if (!rdo_param_is_buffer(known) && update->value_bytes != known->size_bytes) {
+        REFUSE(RONDO_INVALID, "node %llu: parameter '%s' has %u bytes, %llu were given", node, update->param,
+               known->size_bytes, (unsigned long long)update->value_bytes);
+    }
+    return RONDO_OK;
+}
+
+static rdo_patch *add_patch(updating *u, size_t value_bytes) {
+    rdo_patch *patch = rdo_alloc_zero(1, sizeof *patch + value_bytes);
+    if (patch == NULL) return NULL;
+    *u->end = patch;
+    u->end = &patch->next;
+    return patch;
+}
+
+static rondo_status update_value(updating *u, const rdo_op *op, const rondo_update *update, uint32_t param) {
+    rdo_patch *patch = add_patch(u, op->kernel->params[param].size_bytes);
+    if (patch == NULL) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update");
+    patch->node = u->where.op_index;
+    patch->param = param;
+    patch->value = patch + 1;
+    memcpy(patch->value, update->value, op->kernel->params[param].size_bytes);
+    return RONDO_OK;
+}
+
+/* Device lock held: copies of all ops, for a new program. */
+static bool copy_ops(updating *u, const rdo_program *program) {
+    u->ops = rdo_arena_take(&u->arena, (size_t)program->count * sizeof(rdo_op *));
+    for (uint64_t node = 0; u->ops != NULL && node < program->count; node++) {
+        u->ops[node] = rdo_op_copy(&u->arena, program->ops[node]);
+        if (u->ops[node] == NULL) return false;
+    }
+    return u->ops != NULL;
+}
+
+static rondo_status check_span(const updating *u, const rdo_op *op, const rondo_update *update, uint32_t param,
+                               rdo_access *out_access) {
+    const rondo_param *known = &op->kernel->params[param];
+    char what[128];
+    rdo_text text = rdo_text_in(what, sizeof what);
+    rdo_text_add(&text, "node %llu, parameter '%s'", (unsigned long long)u->where.op_index, known->name);
+    RDO_TRY(rdo_args_access(&u->where, &u->graph->engine->books, update->span, RDO_SPAN_DEVICE, (uint32_t)known->kind,
+                            what, out_access));
+    if (known->align_bytes > 1 && (out_access->low & (known->align_bytes - 1)) != 0) {
+        REFUSE(RONDO_INVALID, "%s starts at byte %llu, which is no multiple of its alignment %u", what,
+               (unsigned long long)out_access->low, known->align_bytes);
+    }
+    out_access->param = param;
+    return RONDO_OK;
+}
+
+/* Device lock held: guards the access's slice, unless the newest program or this update does already. */
+static bool guard_new(updating *u, const rdo_program *newest, const rdo_access *access) {
+    rdo_guard guard = guard_of(access);
+    if (guard.page == NULL || names_slice(newest, &guard)) return true;
+    for (size_t i = 0; i < u->guards.count; i++) {
+        if (same_slice(&u->guards.data[i], &guard)) return true;
+    }
+    if (!rdo_grow(&u->guards.data, &u->guards.capacity, u->guards.count + 1, sizeof guard)) return false;
+    rdo_page_guard(guard.page, guard.slice);
+    u->guards.data[u->guards.count++] = guard;
+    return true;
+}
+
+/* Device lock held: the new buffer is looked up, checked, guarded and put in place, before anyone could release it. */
+static rondo_status update_span(updating *u, const rdo_program *newest, const rondo_update *update, uint32_t param) {
+    rdo_access access;
+    if (u->ops == NULL && !copy_ops(u, newest)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update");
+    rdo_op *op = u->ops[u->where.op_index];
+    RDO_TRY(check_span(u, op, update, param, &access));
+    rdo_op one = {.accesses = &access, .access_count = 1};
+    if (!rdo_op_is_alive(&one)) REFUSE(RONDO_STALE, "buffer %llu was released", (unsigned long long)access.id);
+    rdo_op_locate(&one);
+    if (!guard_new(u, newest, &access)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update's guards");
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        if (op->accesses[i].param == param) op->accesses[i] = access;
+    }
+    return RONDO_OK;
+}
+
+static rondo_status check_aliases(updating *u, const rdo_program *newest) {
+    for (uint64_t node = 0; u->ops != NULL && node < newest->count; node++) {
+        if (u->ops[node]->kind != RONDO_NODE_LAUNCH) continue;
+        u->where = rdo_op_where(u->ops[node], 0, node);
+        u->where.operation = "rondo_graph_update";
+        RDO_TRY(rdo_args_check_alias(&u->where, u->ops[node]));
+    }
+    return RONDO_OK;
+}
+
+/* Device lock held. */
+static rondo_status collect(updating *u) {
+    const rdo_program *newest = rdo_graph_newest(u->graph);
+    for (size_t i = 0; i < u->count; i++) {
+        uint64_t node = 0;
+        uint32_t param = 0;
+        RDO_TRY(find_node(u, newest, i, &node));
+        RDO_TRY(find_param(u, newest->ops[node], &u->updates[i], &param));
+        if (u->updates[i].value != NULL) {
+            RDO_TRY(update_value(u, newest->ops[node], &u->updates[i], param));
+        } else {
+            RDO_TRY(update_span(u, newest, &u->updates[i], param));
+        }
+    }
+    return check_aliases(u, newest);
+}
+
+static rondo_status build_program(updating *u) {
+    rdo_graph *graph = u->graph;
+    uint64_t count = graph->recorded_count; /* the same in every program of the graph */
+    rdo_patch *patch = add_patch(u, 0);
+    if (patch == NULL) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update");
+    rdo_arena arena = u->arena;
+    u->arena = (rdo_arena){0};
+    rondo_backend_result result =
+        rdo_program_new(graph->engine, u->ops, count, graph->address, &arena, &patch->program);
+    if (result == RONDO_BACKEND_DONE) return RONDO_OK;
+    if (result == RONDO_BACKEND_NO_MEMORY) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the changed graph");
+    REFUSE(RONDO_BACKEND, "the backend did not build the changed graph");
+}
+
+/* Device lock held: while the program was built, replays may have given nodes values of their own. */
+static void catch_up(const rdo_program *fresh, const rdo_program *newest) {
+    for (uint64_t node = 0; node < newest->count; node++) {
+        const rdo_op *now = newest->ops[node];
+        for (uint32_t param = 0; now->own_values != 0 && param < now->kernel->param_count; param++) {
+            if (now->values[param] != fresh->ops[node]->values[param]) set_value(fresh, node, param, now->values[param]);
+        }
+        fresh->ops[node]->own_values = now->own_values;
+    }
+}
+
+/* Device lock held: room for the guards of all patches, so that applying them cannot fail. */
+static bool reserve_guards(updating *u) {
+    rdo_graph *graph = u->graph;
+    size_t most = graph->guards.count + u->guards.count;
+    for (const rdo_patch *patch = graph->patches; patch != NULL; patch = patch->next) most += patch->guards.count;
+    return rdo_grow(&graph->guards.data, &graph->guards.capacity, most, sizeof *graph->guards.data);
+}
+
+/* Device lock held: from here on the update is promised. */
+static rondo_status publish(updating *u) {
+    rdo_graph *graph = u->graph;
+    if (!reserve_guards(u)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update's guards");
+    for (rdo_patch *patch = u->patches; patch != NULL; patch = patch->next) {
+        patch->stamp = graph->engine->order.last_ticket;
+        if (patch->program == NULL) continue;
+        catch_up(patch->program, rdo_graph_newest(graph));
+        patch->guards = u->guards;
+        u->guards = (rdo_guard_list){0};
+    }
+    *graph->patch_end = u->patches;
+    graph->patch_end = u->end;
+    atomic_store(&graph->patched, true);
+    u->patches = NULL;
+    return RONDO_OK;
+}
+
+/* Device lock held: undoes an update that was refused. */
+static void undo(updating *u) {
+    for (size_t i = 0; i < u->guards.count; i++) rdo_page_unguard(u->guards.data[i].page, u->guards.data[i].slice);
+    while (u->patches != NULL) {
+        rdo_patch *next = u->patches->next;
+        if (u->patches->program != NULL) rdo_program_delete(u->patches->program);
+        rdo_free(u->patches);
+        u->patches = next;
+    }
+}
+
+rondo_status rdo_graph_update(rdo_graph *graph, const rondo_update *updates, size_t count) {
+    rdo_books *books = &graph->engine->books;
+    updating u = {.graph = graph, .updates = updates, .count = count, .where = *RDO_NOWHERE("rondo_graph_update")};
+    u.end = &u.patches;
+    if (count == 0) return RONDO_OK;
+    rdo_lock_take(&graph->update_lock);
+    rdo_lock_take(&books->lock);
+    rondo_status status = collect(&u);
+    rdo_lock_give(&books->lock);
+    if (status == RONDO_OK && u.ops != NULL) status = build_program(&u);
+    rdo_lock_take(&books->lock);
+    if (status == RONDO_OK) status = publish(&u);
+    if (status != RONDO_OK) undo(&u);
+    rdo_lock_give(&books->lock);
+    rdo_lock_give(&graph->update_lock);
+    rdo_free(u.guards.data);
+    rdo_arena_clear(&u.arena);
+    return status;
+}

@@ -1,0 +1,113 @@
+#include "memory/books.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "memory/page.h"
+#include "memory/store.h"
+
+bool rdo_books_init(rdo_books *books, const rondo_backend *backend, void *device, const rondo_memory_layout *layout,
+                    uint64_t alignment, bool debug_fresh) {
+    *books = (rdo_books){.backend = backend, .device = device, .layout = *layout, .alignment = alignment};
+    books->debug_fresh = debug_fresh;
+    books->next_address = alignment;
+    if (!rdo_lock_init(&books->lock, RDO_RANK_DEVICE)) return false;
+    if (pthread_cond_init(&books->changed, NULL) == 0) return true;
+    rdo_lock_finish(&books->lock);
+    return false;
+}
+
+void rdo_books_finish(rdo_books *books) {
+    rdo_free(books->imports);
+    (void)pthread_cond_destroy(&books->changed);
+    rdo_lock_finish(&books->lock);
+}
+
+uint64_t rdo_books_take_address(rdo_books *books, uint64_t size) {
+    uint64_t address = books->next_address;
+    /* A gap between any two pages, so that ranges on different pages never touch and fuse. */
+    books->next_address += (size + 2 * books->alignment) & ~(books->alignment - 1);
+    return address;
+}
+
+bool rdo_books_import(rdo_books *books, const void *data, uint64_t size, bool *out_overlap) {
+    uintptr_t low = (uintptr_t)data, high = low + size;
+    *out_overlap = high < low;
+    for (size_t i = 0; i < books->import_count && !*out_overlap; i++) {
+        *out_overlap = books->imports[i].low < high && low < books->imports[i].high;
+    }
+    if (*out_overlap) return false;
+    if (!rdo_grow(&books->imports, &books->import_capacity, books->import_count + 1, sizeof *books->imports)) {
+        return false;
+    }
+    books->imports[books->import_count++] = (rdo_import_bytes){low, high};
+    return true;
+}
+
+void rdo_books_unimport(rdo_books *books, const void *data) {
+    for (size_t i = 0; i < books->import_count; i++) {
+        if (books->imports[i].low != (uintptr_t)data) continue;
+        books->imports[i] = books->imports[--books->import_count];
+        return;
+    }
+}
+
+rdo_callback *rdo_callback_new(rondo_release_fn fn, void *user) {
+    rdo_callback *callback = rdo_alloc(sizeof *callback);
+    if (callback != NULL) *callback = (rdo_callback){NULL, fn, user};
+    return callback;
+}
+
+void rdo_books_call_later(rdo_books *books, rdo_callback *callback) {
+    callback->next = books->callbacks;
+    books->callbacks = callback;
+}
+
+static void free_page(const rdo_books *books, rdo_page *page) {
+    if (page->imported) {
+        if (page->pool != RONDO_POOL_HOST) books->backend->page_unimport(books->device, page->handle, page->size);
+    } else {
+        books->backend->page_free(books->device, page->pool == RONDO_POOL_HOST ? RONDO_PAGE_HOST : RONDO_PAGE_DEVICE,
+                                  page->handle, page->size);
+    }
+    rdo_page_delete(page);
+}
+
+void rdo_books_free_pages(rdo_books *books) {
+    rdo_lock_take(&books->lock);
+    rdo_page *pages = books->pages_to_free;
+    books->pages_to_free = NULL;
+    rdo_lock_give(&books->lock);
+    while (pages != NULL) {
+        rdo_page *next = pages->next_free;
+        free_page(books, pages);
+        pages = next;
+    }
+}
+
+void rdo_books_settle(rdo_books *books) {
+    rdo_books_free_pages(books);
+    rdo_lock_take(&books->lock);
+    rdo_callback *callbacks = books->callbacks;
+    books->callbacks = NULL;
+    rdo_lock_give(&books->lock);
+    while (callbacks != NULL) {
+        rdo_callback *next = callbacks->next;
+        callbacks->fn(callbacks->user);
+        rdo_free(callbacks);
+        callbacks = next;
+    }
+}
+
+void rdo_books_describe_room(rdo_books *books, rondo_pool_kind kind, char *room, size_t size_bytes) {
+    static const char *const names[RONDO_POOL_KINDS] = {"small", "shared", "own-page", "host"};
+    rdo_text text = rdo_text_in(room, size_bytes);
+    rdo_lock_take(&books->lock);
+    const rondo_pool_report *report = &books->reports[kind];
+    uint64_t used = report->in_use_bytes + report->padding_bytes;
+    rdo_text_add(&text, "the %s pools hold %llu bytes in %llu pages, %llu of them free, %llu kept in place by graphs",
+                 names[kind], (unsigned long long)report->reserved_bytes, (unsigned long long)report->pages,
+                 (unsigned long long)(report->reserved_bytes > used ? report->reserved_bytes - used : 0),
+                 (unsigned long long)report->guarded_bytes);
+    rdo_lock_give(&books->lock);
+}

@@ -1,0 +1,80 @@
+#include "memory/memory.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "memory/page.h"
+#include "memory/store.h"
+
+static rdo_slots memories = RDO_SLOTS_INIT(rdo_memory);
+
+rdo_memory *rdo_memory_find(rondo_buffer buffer) {
+    return rdo_slots_find(&memories, buffer.id);
+}
+
+rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size) {
+    uint64_t number;
+    rdo_memory *memory = (rdo_memory *)(void *)rdo_slots_take(&memories, &number);
+    if (memory == NULL) return NULL;
+    /* All but the slot, which other threads may be looking at, and `home`, which they read atomically. */
+    memset(&memory->returning, 0, sizeof memory->returning);
+    atomic_store_explicit(&memory->id, number, memory_order_relaxed);
+    memory->books = books;
+    atomic_store_explicit(&memory->home, home, memory_order_relaxed);
+    memory->home_stream_id = stream_id;
+    memory->size = size;
+    memory->page = NULL;
+    memory->slice = RDO_NO_SLICE;
+    memory->place = (rondo_place){0};
+    memory->address = 0;
+    memory->refs = 1;
+    memory->uses = memory->maps = 0;
+    memory->window = 0;
+    memory->claims = (rdo_claims){0};
+    memory->usage = RONDO_USAGE_GENERAL;
+    memory->host = memory->imported = memory->staging = false;
+    memory->host_data = NULL;
+    memory->due = NULL;
+    return memory;
+}
+
+void rdo_memory_publish(rdo_memory *memory) {
+    rdo_slots_publish(&memory->slot, memory->id);
+}
+
+void rdo_memory_delete(rdo_memory *memory) {
+    atomic_store_explicit(&memory->id, 0, memory_order_relaxed);
+    rdo_slots_give(&memories, &memory->slot);
+}
+
+static uint32_t guards_of(const rdo_memory *memory) {
+    return memory->page != NULL ? memory->page->slices[memory->slice].guards : 0;
+}
+
+void rdo_memory_unref(rdo_memory *memory) {
+    RDO_ASSERT(memory->refs != 0);
+    if (--memory->refs != 0) return;
+    if (!memory->staging) {
+        rdo_slots_hide(&memory->slot);
+        *(memory->host ? &memory->books->host_blocks : &memory->books->buffers) -= 1;
+    }
+    rdo_memory_settle(memory);
+}
+
+void rdo_memory_settle(rdo_memory *memory) {
+    if (memory->refs != 0 || memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0) return;
+    rdo_store_return(atomic_load_explicit(&memory->home, memory_order_relaxed), &memory->returning);
+}
+
+void rdo_memory_claim(rdo_memory *memory, uint64_t low, uint64_t high, uint64_t failure, uint64_t tag) {
+    rdo_claims_set(&memory->claims, memory->size, low, high, failure, tag, &memory->books->claimed);
+}
+
+void rdo_memory_unclaim(rdo_memory *memory, uint64_t low, uint64_t high) {
+    rdo_claims_release(&memory->claims, low, high, &memory->books->claimed);
+}
+
+rdo_location rdo_memory_location(const rdo_memory *memory) {
+    if (memory->page == NULL) return (rdo_location){RONDO_POOL_SMALL, UINT32_MAX, RDO_NO_SLICE};
+    return (rdo_location){(uint32_t)memory->page->pool, memory->page->index, memory->slice};
+}

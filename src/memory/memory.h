@@ -1,0 +1,89 @@
+/* Memory records: one per allocation, whatever it stands on.
+ *
+ *   created ──last user release──► unreferenced ──nobody needs it──► returned ──home queue sweeps──► recycled
+ *                                   (a graph, running work or a
+ *                                    mapping may still need it)
+ *
+ * Invariants
+ *  1. The slot's number is visible exactly while refs > 0.
+ *  2. The record's slice names it as its owner from creation to recycling; nothing else does.
+ *  3. A record is recycled only under its home queue's lock and the device lock, with refs, uses, maps and its
+ *     slice's guards all 0. So whoever holds the home queue's lock, or counted a use, can trust every field.
+ *  4. Claims live from creation to recycling [T4].
+ */
+#ifndef RDO_MEMORY_MEMORY_H
+#define RDO_MEMORY_MEMORY_H
+
+#include <rondo/backend.h>
+#include <rondo/buffer.h>
+#include <rondo/stats.h>
+
+#include "base/slots.h"
+#include "fault/claims.h"
+#include "fault/ledger.h"
+
+typedef struct rdo_books rdo_books;
+typedef struct rdo_store rdo_store;
+typedef struct rdo_page rdo_page;
+typedef struct rdo_memory rdo_memory;
+
+/* Where an allocation sits. The order is total: pool, page, slice [O6]. */
+typedef struct rdo_location {
+    uint32_t pool, page, slice;
+} rdo_location;
+
+/* Something that waits until its home queue can be swept. */
+typedef struct rdo_return {
+    struct rdo_return *next;
+    bool queued;
+    /* Called with the home queue's lock held and no other. */
+    void (*finish)(struct rdo_return *item);
+} rdo_return;
+
+struct rdo_memory {
+    rdo_slot slot; /* must come first */
+    rdo_return returning;
+    _Atomic uint64_t id; /* the slot's number, also after it is hidden; 0 once the allocation has ended */
+    rdo_books *books;
+    _Atomic(rdo_store *) home;
+    uint64_t home_stream_id;
+    uint64_t size;      /* asked for */
+    rdo_page *page;     /* NULL for an allocation of no bytes */
+    uint32_t slice;
+    rondo_place place;  /* of the first byte; changes only by relocation */
+    uint64_t address;   /* of the first byte in the device's flat address space, see rdo_page */
+    uint32_t refs;      /* of users; under the device lock, as all below */
+    uint32_t uses;      /* running operations of other queues */
+    uint32_t maps;
+    uint64_t window;    /* allocated inside this window, 0: inside none */
+    rdo_claims claims;
+    rondo_usage usage;
+    bool host, imported, staging;
+    void *host_data;    /* host blocks and imports: the first byte */
+    struct rdo_callback *due; /* made when the allocation ends, NULL if none */
+};
+
+/* The record that `buffer` names, NULL if it names none any more. Needs no lock; see invariant 3 for how far the
+ * record can be trusted. */
+rdo_memory *rdo_memory_find(rondo_buffer buffer);
+
+/* A record without memory under it, with one reference, not yet visible. NULL without memory. */
+rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size);
+/* Makes the record's number visible. */
+void rdo_memory_publish(rdo_memory *memory);
+/* Gives a record back that has nothing under it any more and whose number is hidden. Whoever still points to it
+ * sees by its id, under the device lock, that it is not what it was. */
+void rdo_memory_delete(rdo_memory *memory);
+
+/* Device lock held: gives one user reference back; after the last one the number is dead. */
+void rdo_memory_unref(rdo_memory *memory);
+/* Device lock held: hands the record to its home queue's sweep if nobody needs it any more. */
+void rdo_memory_settle(rdo_memory *memory);
+
+/* Device lock held: claims or releases bytes of an allocation. */
+void rdo_memory_claim(rdo_memory *memory, uint64_t low, uint64_t high, uint64_t failure, uint64_t tag);
+void rdo_memory_unclaim(rdo_memory *memory, uint64_t low, uint64_t high);
+
+rdo_location rdo_memory_location(const rdo_memory *memory);
+
+#endif

@@ -1,0 +1,80 @@
+/* Pages and slices.
+ *
+ * A page is one allocation of the backend, cut into slices that cover it without gaps, in order of
+ * address. Page numbers never change: a released page leaves a hole that the next page fills, so a location
+ * changes only when its bytes are relocated.
+ *
+ *   free ──carve──► used ──recycled──► free ──neighbours free too──► coalesced
+ *
+ * A slice of a window (window != 0) is handed out only to that window's owner, and does not coalesce, from the window's
+ * begin to its end. A guarded slice (guards > 0) belongs to a graph: used or free, it is not handed out, not
+ * coalesced, not moved, and its page is not released.
+ *
+ * Invariants
+ *  1. Slices cover the page: each starts where the one before ends, the first at 0, the last ends at the page's end.
+ *  2. Two neighbours that are free, unguarded and of no window are one slice.
+ *  3. used, guarded and marked count the slices with an owner, with guards, and with a window.
+ *  4. A used slice's owner names this page and slice.
+ */
+#ifndef RDO_MEMORY_PAGE_H
+#define RDO_MEMORY_PAGE_H
+
+#include "memory/books.h"
+
+#define RDO_NO_SLICE UINT32_MAX
+
+typedef struct rdo_slice {
+    uint64_t offset, size;
+    uint32_t before, after; /* neighbours by address, RDO_NO_SLICE at the ends */
+    rdo_memory *owner;      /* NULL: free */
+    uint64_t window;        /* the open window that this slice belongs to, 0: none */
+    uint32_t guards;
+    bool touched;           /* a recorded operation of that window was given these bytes */
+    bool reused;            /* carved inside the window from touched bytes */
+    bool spare;             /* this entry is no slice at the moment */
+} rdo_slice;
+
+struct rdo_page {
+    rdo_page *next_free; /* while it waits to be freed */
+    rdo_store *store;
+    rdo_books *books;
+    rondo_pool_kind pool;
+    uint32_t index;      /* page number in its pool */
+    void *handle;        /* the backend's */
+    uint64_t size;
+    uint64_t address;    /* of the first byte: pages never share addresses of this flat space, in a device's whole life */
+    rdo_slice *slices;
+    uint32_t slice_count; /* entries, spare ones included */
+    size_t slice_capacity;
+    uint32_t spares;      /* first spare entry, linked by `after` */
+    uint32_t used, guarded, marked;
+    rondo_usage usage;    /* own pages: what they may be reused for */
+    bool imported;
+};
+
+/* A page over backend memory `handle`, one free slice. NULL without memory. */
+rdo_page *rdo_page_new(rdo_books *books, void *handle, uint64_t size);
+/* Frees the description only; the backend's memory is the caller's. */
+void rdo_page_delete(rdo_page *page);
+
+/* The first free slice of at least `size` bytes that `window` may use: one of its own if `own_only`, else also one of no
+ * window. RDO_NO_SLICE if there is none. */
+uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool own_only);
+/* Whether rdo_page_carve can be done without further memory. */
+bool rdo_page_prepare_carve(rdo_page *page);
+/* Gives `size` bytes of a free slice to `owner`; the rest stays free. Room for one more slice was prepared. */
+void rdo_page_carve(rdo_page *page, uint32_t slice, uint64_t size, rdo_memory *owner, uint64_t window);
+/* The owner is gone: the slice is free, and coalesces as far as window and guards allow. */
+void rdo_page_free(rdo_page *page, uint32_t slice);
+/* Guard and unguard a slice. Unguarding a free slice coalesces it; that of an unreferenced owner settles it. */
+void rdo_page_guard(rdo_page *page, uint32_t slice);
+void rdo_page_unguard(rdo_page *page, uint32_t slice);
+/* Sets or clears the window of a slice, keeping count. Clearing coalesces. */
+void rdo_page_set_window(rdo_page *page, uint32_t slice, uint64_t window);
+/* Makes one slice of neighbouring free slices of `window` (0: of none), touched ones too. */
+void rdo_page_coalesce_window(rdo_page *page, uint64_t window);
+
+/* For tests and debug builds: whether the invariants hold. */
+bool rdo_page_check(const rdo_page *page);
+
+#endif

@@ -1,0 +1,31 @@
+/* A loaded kernel: its description, copied, and what the backend made of it. */
+#ifndef RDO_OP_KERNEL_H
+#define RDO_OP_KERNEL_H
+
+#include "memory/books.h"
+
+typedef struct rdo_kernel {
+    uint64_t handle;
+    rdo_books *books;
+    uint32_t refs;      /* users and recordings; under the device lock */
+    uint32_t user_refs; /* of those, the users: without one the handle is dead */
+    void *loaded;  /* the backend's */
+    char *name;
+    rondo_param *params; /* names point into this object's own memory */
+    uint32_t param_count;
+    bool can_fail;
+} rdo_kernel;
+
+/* Checks a description on Rondo's own rules, the same for every backend. */
+rondo_status rdo_kernel_check(const rdo_where *where, const rondo_kernel_desc *desc);
+/* A copy of a checked description, not yet loaded; NULL without memory. */
+rdo_kernel *rdo_kernel_new(rdo_books *books, const rondo_kernel_desc *desc);
+void rdo_kernel_delete(rdo_kernel *kernel);
+
+static inline bool rdo_param_is_buffer(const rondo_param *param) {
+    return param->kind != RONDO_PARAM_VALUE;
+}
+/* Index of the parameter called `name`, param_count if there is none. */
+uint32_t rdo_kernel_find_param(const rdo_kernel *kernel, const char *name);
+
+#endif

@@ -1,0 +1,115 @@
+/* The op: one unit of work. A stream plays it, a window keeps it, a graph repeats it.
+ *
+ * An op's accesses say which bytes of which allocations it reads and writes. They are found once, when the
+ * operation is issued, and everything else follows from them: order, claims, guards, live-in, edges.
+ */
+#ifndef RDO_OP_OP_H
+#define RDO_OP_OP_H
+
+#include <rondo/graph.h>
+#include <rondo/host.h>
+#include <rondo/stream.h>
+
+#include "base/arena.h"
+#include "memory/memory.h"
+#include "op/kernel.h"
+
+enum { RDO_MAX_ACCESSES = 64 };
+
+/* Bytes of one allocation that an op touches: `rows` rows of `row_bytes`, `pitch` apart. */
+typedef struct rdo_access {
+    rdo_memory *memory; /* its record; a recorded op may outlive it, then the record's id is another */
+    uint64_t id;        /* the buffer's number, as it was given */
+    uint64_t low;       /* first byte, relative to the allocation */
+    uint64_t row_bytes; /* 0: nothing */
+    uint64_t rows, pitch;
+    uint32_t mode;      /* rondo_access_mode */
+    uint32_t param;     /* a launch: index of the parameter */
+    /* Where the allocation is, copied from the record by rdo_op_locate once it can no longer move. */
+    rdo_page *page;     /* NULL: an allocation of no bytes */
+    uint32_t slice;
+    bool host;
+    uint64_t stream_id; /* its home stream */
+    rdo_store *home;
+    uint64_t address;
+    rondo_place place;
+} rdo_access;
+
+/* One past the last byte. */
+static inline uint64_t rdo_access_high(const rdo_access *access) {
+    return access->row_bytes == 0 ? access->low : access->low + (access->rows - 1) * access->pitch + access->row_bytes;
+}
+static inline bool rdo_access_reads(const rdo_access *access) {
+    return (access->mode & RONDO_READS) != 0;
+}
+static inline bool rdo_access_writes(const rdo_access *access) {
+    return (access->mode & RONDO_WRITES) != 0;
+}
+
+struct rdo_event;
+
+/* What a host call runs; shared by the op and its recordings. */
+typedef struct rdo_host_work {
+    rondo_host_fn fn;
+    void *user;
+    rdo_callback *due; /* NULL if the user gave no release function */
+    uint32_t refs;     /* under the device lock */
+} rdo_host_work;
+
+/* A host call, resolved: what the backend runs through rdo_host_run. */
+typedef struct rdo_host_frame {
+    rondo_host_fn fn;
+    void *user;
+    size_t count;
+    rondo_host_access accesses[];
+} rdo_host_frame;
+
+typedef struct rdo_op {
+    rondo_node_kind kind;
+    uint32_t access_count;
+    rdo_access *accesses;
+    const char *label; /* NULL if none */
+    /* launch */
+    rdo_kernel *kernel;
+    rondo_grid grid;
+    const void **values; /* per parameter: bytes of a value, NULL for buffers */
+    uint32_t own_values; /* a bit per parameter whose bytes an update has made the node's own */
+    /* fill */
+    uint8_t pattern[16];
+    uint32_t pattern_bytes;
+    /* write: the source; a snapshot's bytes lie in a staging block once the op is recorded */
+    const void *bytes;
+    rdo_memory *staging;
+    /* host call */
+    rdo_host_work *host;
+    /* events */
+    struct rdo_event *event;
+} rdo_op;
+
+/* "rondo_launch", "rondo_fill", ...: the public call that issues this kind. */
+const char *rdo_op_call(rondo_node_kind kind);
+/* "launch", "fill", ...: for dumps. */
+const char *rdo_op_name(rondo_node_kind kind);
+
+/* Whether the op would do nothing at all [W5]. */
+bool rdo_op_is_nothing(const rdo_op *op);
+
+/* A copy of the op, and of everything it points to but objects with counts of their own, in `arena`; NULL
+ * without memory. Value bytes are not copied: the caller puts them where it wants them. */
+rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op);
+
+/* Notes where the memory of each access is. From now on it must stay there: the caller holds the home queue's lock, or has
+ * counted a use, or guards it. */
+void rdo_op_locate(rdo_op *op);
+
+/* Fills `out` for a located op; `places` has room for the kernel's parameters, `frame` (host calls only) for the accesses.
+ * Not for events. */
+void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places, rdo_host_frame *frame);
+static inline size_t rdo_host_frame_bytes(const rdo_op *op) {
+    return sizeof(rdo_host_frame) + op->access_count * sizeof(rondo_host_access);
+}
+
+/* Where the op belongs, for messages. */
+rdo_where rdo_op_where(const rdo_op *op, uint64_t stream_id, uint64_t op_index);
+
+#endif

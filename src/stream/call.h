@@ -1,0 +1,39 @@
+/* A call on a stream: how every public function on one begins and ends. */
+#ifndef RDO_STREAM_CALL_H
+#define RDO_STREAM_CALL_H
+
+#include "stream/engine.h"
+
+typedef struct rdo_call {
+    rdo_engine *engine;
+    rdo_stream *stream;
+    rdo_queue *queue;
+    rdo_where where;
+} rdo_call;
+
+/* Finds the stream, refuses what no call may do (from inside a kernel, after a fork), takes the queue's lock.
+ * `stream` is the public handle. */
+rondo_status rdo_call_begin(rdo_call *call, const void *stream, const char *operation, const char *label);
+/* Gives the lock back, settles, logs a failure. Returns `status`. */
+rondo_status rdo_call_end(rdo_call *call, rondo_status status);
+
+/* The same checks for calls that are not on a stream. */
+rondo_status rdo_check_caller(const rdo_engine *engine, const rdo_where *where);
+
+/* Whether the caller's stream owns the window that is open or prepared on its queue. */
+static inline bool rdo_call_owns(const rdo_call *call) {
+    return rdo_window_owner(&call->queue->window) == call->stream->id;
+}
+static inline bool rdo_call_records(const rdo_call *call) {
+    return rdo_window_is_recording(&call->queue->window) && rdo_call_owns(call);
+}
+
+/* Refuses what a neighbour may not do while this queue records (BUSY), and, if `forbidden`, what the owner may not
+ * either (FORBIDDEN); neither dooms [C13, C14]. */
+rondo_status rdo_call_check_window(const rdo_call *call, bool forbidden);
+
+/* Calls the logger for a failed status; no lock held. */
+void rdo_log_failure(rondo_status status);
+void rdo_log(int level, uint32_t item, rondo_status status, const char *text);
+
+#endif

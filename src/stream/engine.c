@@ -1,0 +1,65 @@
+#include "stream/engine.h"
+
+#include "base/check.h"
+#include "fault/ledger.h"
+
+uint64_t rdo_fork_epoch;
+
+static void in_child(void) {
+    rdo_fork_epoch++;
+    rdo_this_thread = (rdo_thread){0};
+    rdo_ledger_after_fork();
+    rdo_lock_reset(&rdo_objects.lock);
+}
+
+static void register_handlers(void) {
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
+void rdo_fork_watch(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, register_handlers);
+}
+
+void rdo_queue_try_sweep(rdo_store *store) {
+    rdo_queue *queue = rdo_queue_of_store(store);
+    RDO_LOCK_THEN_LOOK();
+    if (!rdo_lock_try(&queue->lock)) return; /* its holder sweeps after giving it back */
+    rdo_store_sweep(store);
+    rdo_lock_give(&queue->lock);
+    RDO_LOCK_THEN_LOOK();
+}
+
+static void sweep_queues(rdo_engine *engine) {
+    for (rdo_store *store = engine->books.stores; store != NULL; store = store->next) {
+        rdo_lock_take(&engine->books.lock);
+        bool waiting = store->returns != NULL;
+        rdo_lock_give(&engine->books.lock);
+        if (waiting) store->try_sweep(store);
+    }
+}
+
+/* Device lock held: whether nothing holds the engine any more. */
+static bool is_over(const rdo_engine *engine) {
+    return engine->books.closing && engine->books.children == 0 && atomic_load(&engine->callers) == 1;
+}
+
+void rdo_engine_settle(rdo_engine *engine) {
+    rdo_engine_pin(engine);
+    rdo_engine_settle_pinned(engine);
+}
+
+void rdo_engine_settle_pinned(rdo_engine *engine) {
+    if (rdo_in_work()) { /* inside a host call: the call that runs it settles */
+        atomic_fetch_sub(&engine->callers, 1);
+        return;
+    }
+    RDO_ASSERT(rdo_this_thread.held == 0);
+    if (rdo_engine_unsettled(engine)) sweep_queues(engine);
+    rdo_books_settle(&engine->books);
+    rdo_lock_take(&engine->books.lock);
+    bool over = is_over(engine);
+    atomic_fetch_sub(&engine->callers, 1);
+    rdo_lock_give(&engine->books.lock);
+    if (over) engine->close(engine);
+}

@@ -1,0 +1,111 @@
+/* The engine: what all queues of a device share, and the queues themselves.
+ *
+ * Locks, in this order: a queue's lock, held for the whole of a call on it, a kernel included; the device lock
+ * (in the books), held for bookkeeping only. No call holds two queue locks. See stream/order.h for how operations of
+ * different queues keep out of each other's way.
+ */
+#ifndef RDO_STREAM_ENGINE_H
+#define RDO_STREAM_ENGINE_H
+
+#include <rondo/device.h>
+#include <rondo/stats.h>
+
+#include "base/objects.h"
+#include "capture/window.h"
+#include "stream/order.h"
+
+typedef struct rdo_engine rdo_engine;
+typedef struct rdo_stream rdo_stream;
+
+/* A real queue of the backend, and all that belongs to it [O3]. */
+typedef struct rdo_queue {
+    rdo_lock lock;
+    rdo_engine *engine;
+    uint32_t index;
+    void *backend_queue; /* NULL until the first stream that folds onto it */
+    rdo_store store;
+    rdo_window window;
+} rdo_queue;
+
+/* Counters that are only ever added to, from any thread. */
+typedef struct rdo_counters {
+    _Atomic uint64_t launches, transfers, host_calls, recorded, windows_opened, graphs_sealed, windows_refused;
+    _Atomic uint64_t replays, replay_failures, skipped, failures, run_fallbacks;
+} rdo_counters;
+
+struct rdo_engine {
+    rdo_books books;
+    rdo_captures captures;
+    rdo_order order;
+    rdo_meta meta;          /* under the device lock, as all below */
+    rdo_stream *streams;
+    struct rdo_graph *graphs; /* list, see graph/graph.h */
+    uint64_t stream_count, kernel_count, event_count, graph_count;
+    rdo_counters counters;
+    rdo_queue *queues;
+    uint32_t queue_count;
+    uint64_t fork_epoch;    /* of the process that opened the device */
+    _Atomic uint32_t callers; /* threads on their way through a settle: they keep the engine from closing */
+    void (*close)(rdo_engine *engine); /* frees everything, the engine included */
+};
+
+/* A logical stream [O2]. */
+struct rdo_stream {
+    rdo_return returning;
+    uint64_t handle, id;
+    rdo_engine *engine;
+    rdo_queue *queue;
+    rdo_stream *next, **link; /* in the engine's list */
+    uint32_t refs;            /* under the device lock */
+    rondo_status first_failure; /* since the last sync; under the queue's lock, as all below */
+    bool profiling;
+    uint64_t profile_start_ns;
+    rondo_status profile_failed;
+    void *runs;               /* of rondo_run, see graph/run.c */
+    void (*drop_runs)(rdo_stream *stream);
+};
+
+typedef struct rdo_event {
+    uint64_t handle;
+    rdo_engine *engine;
+    uint32_t refs;             /* users and recordings; under the device lock, as all below */
+    uint32_t user_refs;        /* of those, the users: without one the handle is dead */
+    uint64_t window;           /* window in which it was recorded last, 0: outside */
+    bool recorded, completed;
+    uint64_t time_ns;          /* of its latest completion */
+} rdo_event;
+
+/* Grows with each fork in the child, so that a device opened by a parent is recognised [E5]. */
+extern uint64_t rdo_fork_epoch;
+void rdo_fork_watch(void);
+
+/* The queue that a stream id folds onto. */
+static inline rdo_queue *rdo_engine_queue(rdo_engine *engine, uint64_t stream_id) {
+    return &engine->queues[stream_id % engine->queue_count];
+}
+static inline rdo_queue *rdo_queue_of_store(rdo_store *store) {
+    return (rdo_queue *)(void *)((char *)store - offsetof(rdo_queue, store));
+}
+static inline rdo_engine *rdo_engine_of_books(rdo_books *books) {
+    return (rdo_engine *)(void *)books;
+}
+static inline void rdo_count(_Atomic uint64_t *counter) {
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* Keeps the engine from closing until this thread has settled. Called while something else still keeps it. */
+static inline void rdo_engine_pin(rdo_engine *engine) {
+    atomic_fetch_add(&engine->callers, 1);
+}
+/* rdo_engine_settle after rdo_engine_pin. */
+void rdo_engine_settle_pinned(rdo_engine *engine);
+/* No lock held: sweeps every queue that something waits for, unless its lock is taken (then its holder sweeps), frees
+ * pages, makes callbacks, closes the engine when nothing holds it any more. Every call ends with it. */
+void rdo_engine_settle(rdo_engine *engine);
+/* Whether settling would find something to do; one load. */
+static inline bool rdo_engine_unsettled(rdo_engine *engine) {
+    return atomic_load_explicit(&engine->books.returning, memory_order_seq_cst) != 0;
+}
+void rdo_queue_try_sweep(rdo_store *store);
+
+#endif

@@ -1,0 +1,173 @@
+/* Keeping an operation in the window. Nothing runs and no claim changes [C15]. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "stream/submit.h"
+
+/* Takes off `left` what op writes of `memory_id`. */
+static bool subtract_writes(rdo_ranges *left, const rdo_op *op, uint64_t memory_id) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_writes(access) || access->id != memory_id || access->row_bytes == 0) continue;
+        for (uint64_t row = 0; row < access->rows; row++) {
+            uint64_t low = access->low + row * access->pitch;
+            if (!rdo_ranges_remove(left, low, low + access->row_bytes)) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether some claimed byte of [low, high) is not written earlier in the window. Without memory to tell, the answer is the
+ * safe one. */
+static bool claim_stands(const rdo_window *window, const rdo_memory *memory, uint64_t low, uint64_t high,
+                         uint64_t *out_failure) {
+    rdo_ranges left = {0};
+    const rdo_range *claim = rdo_claims_find(&memory->claims, low, high);
+    bool known = true;
+    if (claim == NULL) return false;
+    *out_failure = claim->value;
+    const rdo_range *all = rdo_ranges_data(&memory->claims.ranges);
+    for (size_t i = 0; i < memory->claims.ranges.count && known; i++) {
+        uint64_t from = all[i].low > low ? all[i].low : low, to = all[i].high < high ? all[i].high : high;
+        if (from < to) known = rdo_ranges_set(&left, from, to, all[i].value, 0);
+    }
+    for (size_t i = 0; i < window->ops.count && known; i++) {
+        known = subtract_writes(&left, window->ops.data[i], memory->id);
+    }
+    bool stands = !known || left.count != 0;
+    if (known && left.count != 0) *out_failure = rdo_ranges_data(&left)[0].value;
+    rdo_ranges_finish(&left);
+    return stands;
+}
+
+/* Device lock held: the first input of the op whose claim no earlier op of the window overwrites [C15]. */
+static bool find_standing_claim(const rdo_window *window, const rdo_op *op, rdo_bytes *out_bytes,
+                                uint64_t *out_failure) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_reads(access) || access->row_bytes == 0 || access->memory->id != access->id) continue;
+        for (uint64_t row = 0; row < access->rows; row++) {
+            uint64_t low = access->low + row * access->pitch;
+            if (!claim_stands(window, access->memory, low, low + access->row_bytes, out_failure)) continue;
+            *out_bytes = (rdo_bytes){access->id, low, low + access->row_bytes};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Device lock held: RONDO_OK, or the op is skipped, which dooms the window. */
+static rondo_status check_inputs(rdo_call *call, const rdo_op *op) {
+    rdo_window *window = &call->queue->window;
+    rdo_bytes needed;
+    uint64_t failure;
+    if (atomic_load(&call->engine->books.claimed) == 0) return RONDO_OK;
+    if (!find_standing_claim(window, op, &needed, &failure)) return RONDO_OK;
+    rdo_skip(call->engine, op, &call->where, &needed, failure, !window->defer_claims);
+    rondo_status status = rdo_status_of(RONDO_TAINTED, failure);
+    rdo_window_fail(window, status);
+    return status;
+}
+
+/* Device lock held: one block for all values of a launch, shared by all launches with the same values [M8]. */
+static bool keep_values(rdo_engine *engine, rdo_window *window, rdo_op *op) {
+    uint8_t packed[RONDO_MAX_PARAMS * 64], *room = packed;
+    size_t bytes = 0, offset = 0;
+    for (uint32_t i = 0; i < op->kernel->param_count; i++) {
+        if (op->values[i] != NULL) bytes += (op->kernel->params[i].size_bytes + 15u) & ~15u;
+    }
+    if (bytes == 0) return true;
+    if (bytes > sizeof packed) room = rdo_arena_take(&window->arena, bytes);
+    if (room == NULL) return false;
+    memset(room, 0, bytes);
+    for (uint32_t i = 0; i < op->kernel->param_count; i++) {
+        if (op->values[i] == NULL) continue;
+        memcpy(room + offset, op->values[i], op->kernel->params[i].size_bytes);
+        offset += (op->kernel->params[i].size_bytes + 15u) & ~15u;
+    }
+    rdo_meta_block *block = rdo_meta_intern(&engine->meta, RDO_META_CAPTURE, room, bytes, &window->pins);
+    if (block == NULL) return false;
+    offset = 0;
+    for (uint32_t i = 0; i < op->kernel->param_count; i++) {
+        if (op->values[i] == NULL) continue;
+        op->values[i] = block->bytes + offset;
+        offset += (op->kernel->params[i].size_bytes + 15u) & ~15u;
+    }
+    return true;
+}
+
+/* Device lock held: everything that the op names stays in place from now on. */
+static bool hold_memory(rdo_window *window, const rdo_op *op) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_window_touch(window, access->stream_id, access->page, access->slice)) return false;
+        if (!rdo_access_writes(access) || access->row_bytes == 0) continue;
+        for (uint64_t row = 0; row < access->rows; row++) {
+            uint64_t low = access->low + row * access->pitch;
+            if (!rdo_window_record(window, access->memory, low, low + access->row_bytes)) return false;
+        }
+    }
+    return true;
+}
+
+static void hold_objects(const rdo_op *op) {
+    if (op->kernel != NULL) op->kernel->refs++;
+    if (op->host != NULL) op->host->refs++;
+    if (op->event != NULL) op->event->refs++;
+}
+
+/* Device lock held: all or nothing, but for guards and keys of an op that then is not kept, which do no harm. */
+static bool keep(rdo_call *call, const rdo_op *op) {
+    rdo_window *window = &call->queue->window;
+    if (!rdo_grow(&window->ops.data, &window->ops.capacity, window->ops.count + 1, sizeof(rdo_op *))) return false;
+    rdo_op *copy = rdo_op_copy(&window->arena, op);
+    if (copy == NULL) return false;
+    if (op->kind == RONDO_NODE_LAUNCH && !keep_values(call->engine, window, copy)) return false;
+    if (!hold_memory(window, copy)) return false;
+    hold_objects(copy);
+    window->ops.data[window->ops.count++] = copy;
+    return true;
+}
+
+static rondo_status keep_event(rdo_call *call, const rdo_op *op) {
+    rdo_window *window = &call->queue->window;
+    if (op->kind == RONDO_NODE_EVENT_RECORD) {
+        op->event->recorded = true;
+        op->event->completed = false;
+        op->event->window = window->id;
+        return RONDO_OK;
+    }
+    if (op->event->recorded && op->event->window == window->id) return RONDO_OK;
+    return rdo_fault_raise(&call->where, RONDO_STATE,
+                           op->event->recorded ? "the event was not recorded in this window" : "the event was never recorded");
+}
+
+rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held) {
+    rdo_books *books = &call->engine->books;
+    rdo_window *window = &call->queue->window;
+    call->where.op_index = window->ops.count;
+    if (op->event == NULL && rdo_op_is_nothing(op)) return RONDO_OK;
+    rdo_lock_take(&books->lock);
+    rondo_status status = RONDO_OK;
+    if (!held && !rdo_op_is_alive(op)) {
+        status = rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");
+    } else if (!held) {
+        rdo_op_locate(op); /* nothing moves while a stream records, and keeping the op guards it */
+    }
+    if (status == RONDO_OK) {
+        status = check_inputs(call, op);
+        if (status != RONDO_OK) {
+            rdo_lock_give(&books->lock);
+            return status;
+        }
+        if (op->event != NULL) status = keep_event(call, op);
+    }
+    if (status == RONDO_OK && !keep(call, op)) {
+        status = rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to record it");
+    }
+    rdo_lock_give(&books->lock);
+    if (status != RONDO_OK) return rdo_refuse(call, op, status);
+    rdo_count(&call->engine->counters.recorded);
+    return RONDO_OK;
+}

@@ -1,0 +1,298 @@
+#include "stream/submit.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "op/args.h"
+
+#define FOR_ROWS(access, low_, high_)                                                              \
+    for (uint64_t row_ = 0, low_ = (access)->low, high_ = (access)->low + (access)->row_bytes;     \
+         (access)->row_bytes != 0 && row_ < (access)->rows;                                        \
+         row_++, low_ += (access)->pitch, high_ += (access)->pitch)
+
+void rdo_claim_writes(const rdo_op *op, uint64_t failure) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_writes(access) || access->memory->id != access->id) continue;
+        FOR_ROWS(access, low, high) rdo_memory_claim(access->memory, low, high, failure, 0);
+    }
+}
+
+void rdo_release_writes(const rdo_op *op) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_writes(access)) continue;
+        FOR_ROWS(access, low, high) rdo_memory_unclaim(access->memory, low, high);
+    }
+}
+
+bool rdo_prepare_writes(const rdo_op *op) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (rdo_access_writes(access) && !rdo_claims_prepare(&access->memory->claims, access->rows)) return false;
+    }
+    return true;
+}
+
+bool rdo_find_claimed_input(const rdo_op *op, rdo_bytes *out_bytes, uint64_t *out_failure) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_reads(access) || !rdo_claims_any(&access->memory->claims)) continue;
+        FOR_ROWS(access, low, high) {
+            const rdo_range *claim = rdo_claims_find(&access->memory->claims, low, high);
+            if (claim == NULL) continue;
+            *out_bytes = (rdo_bytes){access->id, low, high};
+            *out_failure = claim->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+void rdo_skip(rdo_engine *engine, const rdo_op *op, const rdo_where *where, const rdo_bytes *needed, uint64_t failure,
+              bool claim) {
+    rdo_bytes produced[RDO_MAX_ACCESSES];
+    size_t count = 0;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_writes(access) || access->row_bytes == 0) continue;
+        produced[count++] = (rdo_bytes){access->id, access->low, rdo_access_high(access)};
+    }
+    rdo_fault_skipped(failure, where, needed, produced, count);
+    if (claim) rdo_claim_writes(op, failure);
+    rdo_count(&engine->counters.skipped);
+}
+
+rondo_status rdo_backend_status(const rdo_where *where, rondo_backend_result result,
+                                const rondo_backend_outcome *outcome) {
+    const char *words = outcome->message[0] != '\0' ? outcome->message : "no reason was given";
+    switch (result) {
+    case RONDO_BACKEND_DONE: return RONDO_OK;
+    case RONDO_BACKEND_NO_MEMORY: return rdo_fault_raise(where, RONDO_NO_HOST_MEMORY, "the backend has no host memory");
+    case RONDO_BACKEND_DEVICE_FULL: return rdo_fault_raise(where, RONDO_NO_DEVICE_MEMORY, "the device is full");
+    case RONDO_BACKEND_TOO_BIG: return rdo_fault_raise(where, RONDO_RANGE, "no page of the device is that large");
+    case RONDO_BACKEND_NO_SUPPORT: return rdo_fault_raise(where, RONDO_UNSUPPORTED, "the backend refuses: %s", words);
+    case RONDO_BACKEND_DEVICE_LOST: return rdo_fault_raise(where, RONDO_LOST, "the device is lost: %s", words);
+    default: return rdo_fault_raise(where, RONDO_BACKEND, "the backend did not run it: %s", words);
+    }
+}
+
+rondo_status rdo_work_failed(rdo_engine *engine, const rdo_where *where, const rdo_op *op,
+                             const rondo_backend_outcome *outcome) {
+    rdo_count(&engine->counters.failures);
+    return rdo_fault_raise(where, RONDO_KERNEL, "the %s reported failure %u while it ran",
+                           op->kind == RONDO_NODE_HOST_CALL ? "host call" : "kernel", outcome->reason);
+}
+
+void rdo_stream_failed(rdo_stream *stream, rondo_status failure) {
+    if (stream->first_failure == RONDO_OK) stream->first_failure = failure;
+    if (stream->profile_failed == RONDO_OK) stream->profile_failed = failure;
+}
+
+rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status) {
+    rdo_window *window = &call->queue->window;
+    bool recording = rdo_call_records(call);
+    rdo_window_fail(recording ? window : &(rdo_window){0}, status);
+    if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
+    if (recording && window->defer_claims) return status;
+    rdo_lock_take(&call->engine->books.lock);
+    rdo_claim_writes(op, rondo_status_number(status));
+    rdo_lock_give(&call->engine->books.lock);
+    return status;
+}
+
+/* Runs a resolved op on the caller's thread; kernels and host calls from here on may not call Rondo. */
+static rondo_backend_result run(rdo_queue *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome) {
+    rdo_this_thread.work_depth++;
+    rondo_backend_result result = queue->engine->books.backend->submit(queue->backend_queue, op, outcome);
+    rdo_this_thread.work_depth--;
+    return result;
+}
+
+static void complete_event(rdo_event *event) {
+    event->recorded = event->completed = true;
+    event->window = 0;
+    event->time_ns = rdo_clock_ns();
+}
+
+static rondo_backend_result resolve_and_run(rdo_call *call, const rdo_op *op, rondo_backend_outcome *outcome) {
+    union {
+        rdo_host_frame frame;
+        char room[sizeof(rdo_host_frame) + RDO_MAX_ACCESSES * sizeof(rondo_host_access)];
+    } host;
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op resolved;
+    outcome->message[0] = '\0';
+    rdo_op_resolve(op, &resolved, places, &host.frame);
+    return run(call->queue, &resolved, outcome);
+}
+
+static void count_played(rdo_engine *engine, const rdo_op *op) {
+    rdo_counters *counters = &engine->counters;
+    switch (op->kind) {
+    case RONDO_NODE_LAUNCH: rdo_count(&counters->launches); break;
+    case RONDO_NODE_HOST_CALL: rdo_count(&counters->host_calls); break;
+    default: rdo_count(&counters->transfers); break;
+    }
+}
+
+/* What a played op's end means: device lock not held. */
+static rondo_status finish(rdo_call *call, const rdo_op *op, rondo_backend_result result,
+                           const rondo_backend_outcome *outcome) {
+    count_played(call->engine, op);
+    if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) return RONDO_OK;
+    if (result != RONDO_BACKEND_FAILED) return rdo_refuse(call, op, rdo_backend_status(&call->where, result, outcome));
+    /* Work that failed while it ran: the launch itself succeeded, reads and sync will tell [W7]. */
+    rondo_status failure = rdo_work_failed(call->engine, &call->where, op, outcome);
+    rdo_stream_failed(call->stream, failure);
+    rdo_lock_take(&call->engine->books.lock);
+    rdo_claim_writes(op, rondo_status_number(failure));
+    rdo_lock_give(&call->engine->books.lock);
+    return RONDO_OK;
+}
+
+static bool all_at_home(const rdo_op *op, const rdo_store *own) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        if (atomic_load_explicit(&op->accesses[i].memory->home, memory_order_relaxed) != own) return false;
+    }
+    return true;
+}
+
+static rdo_extent extent_of(const rdo_access *access) {
+    return (rdo_extent){access->address + access->low, access->address + rdo_access_high(access)};
+}
+
+void rdo_op_extents_fill(rdo_op_extents *extents, const rdo_op *op, const rdo_store *own) {
+    rdo_entry *entry = &extents->entry;
+    *entry = (rdo_entry){.reads = extents->reads, .writes = extents->writes, .homes = extents->homes};
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        rdo_store *home = access->home;
+        size_t h = 0;
+        while (h < entry->home_count && extents->homes[h] != home) h++;
+        if (home != own && h == entry->home_count) extents->homes[entry->home_count++] = home;
+        if (access->row_bytes == 0) continue;
+        if (rdo_access_writes(access)) {
+            extents->writes[entry->write_count++] = extent_of(access);
+        } else {
+            extents->reads[entry->read_count++] = extent_of(access);
+        }
+    }
+    rdo_extents_sort(extents->reads, entry->read_count);
+    rdo_extents_sort(extents->writes, entry->write_count);
+}
+
+bool rdo_op_is_alive(const rdo_op *op) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (atomic_load_explicit(&access->memory->slot.number, memory_order_relaxed) != access->id) return false;
+    }
+    return true;
+}
+
+static void count_uses(const rdo_op *op, bool begin) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        rdo_memory *memory = op->accesses[i].memory;
+        if (begin) {
+            memory->uses++;
+        } else if (--memory->uses == 0) {
+            rdo_memory_settle(memory);
+        }
+    }
+}
+
+/* Device lock held and given up: the op may run now, or is refused. On success its uses are counted and it is registered. */
+static rondo_status admit(rdo_call *call, rdo_op *op, rdo_op_extents *extents) {
+    rdo_engine *engine = call->engine;
+    if (!rdo_op_is_alive(op)) return rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");
+    count_uses(op, true);
+    rdo_op_locate(op); /* a counted use keeps relocation away */
+    rdo_op_extents_fill(extents, op, &call->queue->store);
+    if (rdo_order_enter(&engine->order, &engine->books, &extents->entry)) return RONDO_OK;
+    count_uses(op, false);
+    return rdo_fault_raise(&call->where, RONDO_BUSY, "a buffer that it needs is mapped; unmap it first");
+}
+
+/* Device lock held: inputs good, and releasing the outputs cannot fail? */
+static rondo_status check_claims(rdo_call *call, const rdo_op *op) {
+    rdo_bytes needed;
+    uint64_t failure;
+    if (atomic_load(&call->engine->books.claimed) == 0) return RONDO_OK;
+    if (rdo_find_claimed_input(op, &needed, &failure)) {
+        rdo_skip(call->engine, op, &call->where, &needed, failure, true);
+        rondo_status status = rdo_status_of(RONDO_TAINTED, failure);
+        if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
+        return status;
+    }
+    if (rdo_prepare_writes(op)) return RONDO_OK;
+    rondo_status status = rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to release old claims");
+    rdo_claim_writes(op, rondo_status_number(status));
+    return status;
+}
+
+/* Plays an op that meets other queues, mappings or claims. */
+static rondo_status play_slow(rdo_call *call, rdo_op *op) {
+    rdo_op_extents extents;
+    rondo_backend_outcome outcome;
+    rdo_engine *engine = call->engine;
+    rdo_lock_take(&engine->books.lock);
+    rondo_status status = admit(call, op, &extents);
+    if (status != RONDO_OK) {
+        rdo_lock_give(&engine->books.lock);
+        return rdo_refuse(call, op, status);
+    }
+    status = check_claims(call, op);
+    rdo_lock_give(&engine->books.lock);
+    rondo_backend_result result = RONDO_BACKEND_DONE;
+    if (status == RONDO_OK) {
+        result = resolve_and_run(call, op, &outcome);
+        status = finish(call, op, result, &outcome);
+    }
+    rdo_lock_take(&engine->books.lock);
+    /* Released here, before the op leaves, so that whoever waited for it sees the bytes as good. */
+    if (status == RONDO_OK && result == RONDO_BACKEND_DONE) rdo_release_writes(op);
+    rdo_order_leave(&engine->order, &engine->books, &extents.entry);
+    count_uses(op, false);
+    rdo_lock_give(&engine->books.lock);
+    return status;
+}
+
+static rondo_status play(rdo_call *call, rdo_op *op) {
+    rondo_backend_outcome outcome;
+    rdo_store *own = &call->queue->store;
+    rdo_order *order = &call->engine->order;
+    if (RDO_LIKELY(all_at_home(op, own) && atomic_load(&call->engine->books.claimed) == 0)) {
+        if (RDO_LIKELY(rdo_order_enter_fast(own))) {
+            rdo_op_locate(op);
+            rondo_backend_result result = resolve_and_run(call, op, &outcome);
+            rondo_status status = finish(call, op, result, &outcome);
+            rdo_order_leave_fast(order, own);
+            return status;
+        }
+        rdo_order_leave_fast(order, own);
+    }
+    return play_slow(call, op);
+}
+
+static rondo_status play_event(rdo_call *call, const rdo_op *op) {
+    rondo_status status = RONDO_OK;
+    rdo_lock_take(&call->engine->books.lock);
+    if (op->kind == RONDO_NODE_EVENT_RECORD) {
+        complete_event(op->event);
+    } else if (!op->event->recorded) {
+        status = rdo_fault_raise(&call->where, RONDO_STATE, "the event was never recorded");
+    }
+    rdo_lock_give(&call->engine->books.lock);
+    return status;
+}
+
+rondo_status rdo_issue(rdo_call *call, rdo_op *op) {
+    if (RDO_UNLIKELY(rdo_window_is_recording(&call->queue->window))) {
+        rondo_status refused = rdo_call_check_window(call, false);
+        if (refused != RONDO_OK) return rdo_refuse(call, op, refused);
+        return rdo_record(call, op, false);
+    }
+    if (op->event != NULL) return play_event(call, op);
+    if (RDO_UNLIKELY(rdo_op_is_nothing(op))) return RONDO_OK;
+    return play(call, op);
+}

@@ -1,0 +1,50 @@
+/* Issuing an operation: play it now, keep it in the window, or refuse it [W6]. */
+#ifndef RDO_STREAM_SUBMIT_H
+#define RDO_STREAM_SUBMIT_H
+
+#include "stream/call.h"
+
+/* Issues an op whose arguments are valid. Queue lock held. */
+rondo_status rdo_issue(rdo_call *call, rdo_op *op);
+
+/* The op was refused with `status`, or failed before it ran: dooms the owner's window, claims what the op would have
+ * written as far as that is known [T8]. Returns `status`. Queue lock held. */
+rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status);
+
+/* Keeps the op in the open window, of which the caller is the owner. `held`: it comes from a graph that guards everything
+ * it names, so its buffers need not be alive for users any more. */
+rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held);
+/* Device lock held: whether every buffer of the op is still what it was when it was looked up. */
+bool rdo_op_is_alive(const rdo_op *op);
+
+/* Device lock held: claims or releases all that an op writes. */
+void rdo_claim_writes(const rdo_op *op, uint64_t failure);
+void rdo_release_writes(const rdo_op *op);
+/* Device lock held: makes sure that releasing cannot fail for lack of memory. */
+bool rdo_prepare_writes(const rdo_op *op);
+
+/* Device lock held: the first claim on what the op reads; false if its inputs are good. */
+bool rdo_find_claimed_input(const rdo_op *op, rdo_bytes *out_bytes, uint64_t *out_failure);
+
+/* Device lock held: notes that the op was skipped because of `failure`, and passes that on to its outputs [T6]. */
+void rdo_skip(rdo_engine *engine, const rdo_op *op, const rdo_where *where, const rdo_bytes *needed, uint64_t failure,
+              bool claim);
+
+/* The extents that an op touches, for rdo_order. */
+typedef struct rdo_op_extents {
+    rdo_entry entry;
+    rdo_extent reads[RDO_MAX_ACCESSES], writes[RDO_MAX_ACCESSES];
+    rdo_store *homes[RDO_MAX_ACCESSES];
+} rdo_op_extents;
+void rdo_op_extents_fill(rdo_op_extents *extents, const rdo_op *op, const rdo_store *own);
+
+/* What a backend's answer means for the caller. */
+rondo_status rdo_backend_status(const rdo_where *where, rondo_backend_result result,
+                                const rondo_backend_outcome *outcome);
+/* A failure of work that ran, as a story [W7]. */
+rondo_status rdo_work_failed(rdo_engine *engine, const rdo_where *where, const rdo_op *op,
+                             const rondo_backend_outcome *outcome);
+/* Notes a failure that syncs and measurements of the stream must know. Queue lock held. */
+void rdo_stream_failed(rdo_stream *stream, rondo_status failure);
+
+#endif

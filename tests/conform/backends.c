@@ -1,0 +1,23 @@
+/* What each backend of Rondo's own offers to the suite, and which cases it does not pass. */
+#include "conform.h"
+
+#define EVERYTHING (NEEDS_KERNELS | NEEDS_MAP | NEEDS_IMPORT | NEEDS_NATIVE | NEEDS_CAPS)
+
+static const struct conform_exclusion nothing[] = {{NULL, NULL}};
+
+static const struct conform_backend backends[] = {
+    {"cpu", EVERYTHING, "", nothing, nothing},
+    {"null", NEEDS_CAPS, "the null backend runs no kernels, maps and imports nothing", nothing, nothing},
+};
+
+static const struct conform_backend unknown = {"", EVERYTHING, "", nothing, nothing};
+
+const struct conform_backend *conform_backend_find(const char *name) {
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
+        if (strlen(backends[i].name) == length && strncmp(backends[i].name, name, length) == 0) {
+            return &backends[i];
+        }
+    }
+    return &unknown;
+}

@@ -1,0 +1,188 @@
+/* rondo-conform BACKEND [FILTER]: runs every case whose name, or whose file's name, contains FILTER.
+ *
+ * Each case runs in a child process, so that a crash or a hang ends one case and not the suite; what the child
+ * writes is shown only if the case fails. `--here` runs the cases in this process, for a debugger. `--list` prints
+ * the names.
+ */
+#include "conform.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define CASE_SECONDS 120
+
+#define CONFORM_TABLE(name) extern const struct conform_case conform_##name##_cases[];
+#include "tables.h"
+#undef CONFORM_TABLE
+
+static const struct {
+    const char *file;
+    const struct conform_case *cases;
+} tables[] = {
+#define CONFORM_TABLE(name) {#name, conform_##name##_cases},
+#include "tables.h"
+#undef CONFORM_TABLE
+};
+
+struct tally {
+    unsigned passed, failed, lacking, excluded, unexpected;
+};
+
+static const struct conform_backend *backend;
+static const char *device_name;
+static const struct conform_case *running;
+
+static void run_case(void **state) {
+    struct conform *t = (struct conform *)*state;
+    running->run(t);
+    conform_fixture_close(t);
+}
+
+static int open_fixture(void **state) {
+    *state = conform_fixture_open(device_name, running->desc);
+    return *state == NULL;
+}
+
+static int drop_fixture(void **state) {
+    free(*state);
+    return 0;
+}
+
+static bool run_here(const struct conform_case *item) {
+    running = item;
+    const struct CMUnitTest test = {item->name, run_case, open_fixture, drop_fixture, NULL};
+    return _cmocka_run_group_tests(item->name, &test, 1, NULL, NULL) == 0;
+}
+
+static void child(const struct conform_case *item, FILE *output) {
+    if (dup2(fileno(output), STDOUT_FILENO) < 0 || dup2(fileno(output), STDERR_FILENO) < 0) {
+        _exit(1);
+    }
+    alarm(CASE_SECONDS);
+    bool passed = run_here(item);
+    exit(passed ? 0 : 1);
+}
+
+static void show(FILE *output) {
+    char line[1024];
+    rewind(output);
+    while (fgets(line, sizeof line, output) != NULL) {
+        printf("    | %s", line);
+    }
+}
+
+/* Whether the case passed; if it did not, `output` has what it said. */
+static bool run_apart(const struct conform_case *item, FILE *output) {
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0) {
+        fprintf(output, "fork failed\n");
+        return false;
+    }
+    if (pid == 0) {
+        child(item, output);
+    }
+    int result = 0;
+    if (waitpid(pid, &result, 0) != pid) {
+        return false;
+    }
+    if (WIFSIGNALED(result)) {
+        fseek(output, 0, SEEK_END);
+        fprintf(output, "ended by signal %d\n", WTERMSIG(result));
+    }
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0;
+}
+
+static const char *excluded_because(const struct conform_exclusion *list, const char *name) {
+    for (; list != NULL && list->name != NULL; list++) {
+        if (strcmp(list->name, name) == 0) {
+            return list->reason;
+        }
+    }
+    return NULL;
+}
+
+static void count_result(const struct conform_case *item, bool passed, FILE *output, struct tally *tally) {
+    const char *never = excluded_because(backend->never, item->name);
+    const char *reason = never != NULL ? never : excluded_because(backend->not_yet, item->name);
+    if (reason == NULL) {
+        printf("%s %s\n", passed ? "ok  " : "FAIL", item->name);
+        if (!passed) {
+            show(output);
+        }
+        *(passed ? &tally->passed : &tally->failed) += 1;
+    } else if (passed) {
+        printf("FAIL %s: unexpected pass, it is excluded because %s\n", item->name, reason);
+        tally->unexpected += 1;
+    } else {
+        printf("excl %s: %s, %s\n", item->name, never != NULL ? "never" : "not yet", reason);
+        tally->excluded += 1;
+    }
+}
+
+static void run_one(const struct conform_case *item, bool here, struct tally *tally) {
+    if ((item->needs & ~backend->offers) != 0) {
+        printf("lack %s: %s\n", item->name, backend->lacks_reason);
+        tally->lacking += 1;
+        return;
+    }
+    FILE *output = tmpfile();
+    if (output == NULL) {
+        printf("FAIL %s: no temporary file\n", item->name);
+        tally->failed += 1;
+        return;
+    }
+    bool passed = here ? run_here(item) : run_apart(item, output);
+    count_result(item, passed, output, tally);
+    fclose(output);
+}
+
+static void list_all(void) {
+    for (size_t k = 0; k < sizeof tables / sizeof tables[0]; k++) {
+        for (const struct conform_case *item = tables[k].cases; item->name != NULL; item++) {
+            printf("%s: %s\n", tables[k].file, item->name);
+        }
+    }
+}
+
+static int run_all(const char *filter, bool here) {
+    struct tally tally = {0};
+    for (size_t k = 0; k < sizeof tables / sizeof tables[0]; k++) {
+        bool whole_file = strstr(tables[k].file, filter) != NULL;
+        for (const struct conform_case *item = tables[k].cases; item->name != NULL; item++) {
+            if (whole_file || strstr(item->name, filter) != NULL) {
+                run_one(item, here, &tally);
+            }
+        }
+    }
+    printf("%s: %u passed, %u failed, %u excluded, %u passed though excluded, %u lack something\n", device_name,
+           tally.passed, tally.failed, tally.excluded, tally.unexpected, tally.lacking);
+    bool ran_any = tally.passed + tally.excluded > 0;
+    return tally.failed == 0 && tally.unexpected == 0 && ran_any ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    bool here = false;
+    const char *filter = "";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--here") == 0) {
+            here = true;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            list_all();
+            return 0;
+        } else if (device_name == NULL) {
+            device_name = argv[i];
+        } else {
+            filter = argv[i];
+        }
+    }
+    if (device_name == NULL) {
+        fprintf(stderr, "usage: rondo-conform [--here] BACKEND [FILTER]\n       rondo-conform --list\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    backend = conform_backend_find(device_name);
+    return run_all(filter, here);
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Prints line and branch coverage per room of src from gcovr's JSON and holds the core to a gate.
+
+usage: coverage.py FILE [--gate PERCENT] [--missing]
+"""
+import argparse
+import collections
+import json
+import sys
+
+CORE = ["base", "fault", "memory", "op", "capture", "stream", "graph"]
+
+
+class Room:
+    def __init__(self):
+        self.lines = self.lines_run = self.branches = self.branches_taken = 0
+        self.missing = []
+
+    def add(self, path, entry):
+        for line in entry["lines"]:
+            if line.get("gcovr/noncode"):
+                continue
+            self.lines += 1
+            self.lines_run += line["count"] > 0
+            taken = sum(branch["count"] > 0 for branch in line["branches"])
+            self.branches += len(line["branches"])
+            self.branches_taken += taken
+            if line["count"] == 0 or taken < len(line["branches"]):
+                self.missing.append(f"{path}:{line['line_number']}: {taken} of {len(line['branches'])} branches")
+
+    def branch_percent(self):
+        return 100.0 * self.branches_taken / self.branches if self.branches else 100.0
+
+    def line_percent(self):
+        return 100.0 * self.lines_run / self.lines if self.lines else 100.0
+
+
+def room_of(path):
+    parts = path.split("/")
+    return "/".join(parts[1:3]) if parts[1] == "backend" else parts[1]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--gate", type=float, default=0, help="least branch coverage of each core room, in percent")
+    parser.add_argument("--missing", action="store_true", help="list the lines of the core that are not fully covered")
+    options = parser.parse_args()
+    with open(options.file, encoding="utf-8") as file:
+        report = json.load(file)
+    rooms = collections.defaultdict(Room)
+    for entry in report["files"]:
+        rooms[room_of(entry["file"])].add(entry["file"], entry)
+    if not rooms:
+        sys.exit("coverage: the report holds no file of src")
+    print(f"{'room':<16}{'lines':>16}{'branches':>20}")
+    below = []
+    for name in sorted(rooms, key=lambda name: (name not in CORE, CORE.index(name) if name in CORE else 0, name)):
+        room = rooms[name]
+        print(f"{name:<16}{room.lines_run:>6}/{room.lines:<5}{room.line_percent():>4.0f}%"
+              f"{room.branches_taken:>9}/{room.branches:<5}{room.branch_percent():>5.1f}%")
+        if options.missing and name in CORE:
+            print("\n".join("    " + text for text in room.missing))
+        if name in CORE and room.branch_percent() < options.gate:
+            below.append(name)
+    if below:
+        print(f"coverage: below the gate of {options.gate:g}%: {', '.join(below)}", file=sys.stderr)
+    return 1 if below else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
