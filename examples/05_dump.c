@@ -43,11 +43,12 @@ static const char *mode_name(rondo_access_mode mode) {
     return mode == RONDO_READS ? "reads" : mode == RONDO_WRITES ? "writes" : "reads and writes";
 }
 
+static const char *const kind_names[] = {[RONDO_NODE_LAUNCH] = "launch of ", [RONDO_NODE_COPY] = "copy"};
+
 static void print_node(rondo_graph *graph, uint64_t node) {
     rondo_node_info info;
     must(rondo_graph_get_node(graph, node, &info));
-    printf("node %llu, '%s', %s\n", (unsigned long long)node, info.label,
-           info.kind == RONDO_NODE_LAUNCH ? info.kernel : "no launch");
+    printf("node %llu, '%s': %s%s\n", (unsigned long long)node, info.label, kind_names[info.kind], info.kernel);
     for (uint32_t i = 0; i < info.spans; i++) {
         rondo_node_span span;
         must(rondo_graph_get_node_span(graph, node, i, &span));

@@ -96,8 +96,8 @@ typedef struct rondo_backend {
     void (*info)(void *device, rondo_device_info *out_info);
 
     /* Memory. A host page's address is its `page` pointer plus offset; host_address gives the address of a device
-     * page that the host can touch, NULL if it cannot (then map is refused). page_import is optional, page_unimport goes
-     * with it. */
+     * page that the host can touch, NULL if it cannot (then map is refused). page_import is optional,
+     * page_unimport goes with it. */
     rondo_backend_result (*page_alloc)(void *device, rondo_page_kind kind, uint64_t size_bytes, void **out_page);
     void (*page_free)(void *device, rondo_page_kind kind, void *page, uint64_t size_bytes);
     rondo_backend_result (*page_import)(void *device, void *data, uint64_t size_bytes, void **out_page);
@@ -128,7 +128,8 @@ typedef struct rondo_backend {
 #define RONDO_BACKEND_VERSION 1
 
 /* Makes a backend known to the process, before the first device is opened by its name. `backend` must stay valid.
- * Errors   INVALID (null, another version, a required function missing), OVERLAP (name taken), CAPACITY. Threads  any. */
+ * Errors   INVALID (null, another version, a required function missing), OVERLAP (name taken), CAPACITY. Threads
+ * any. */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_backend_register(const rondo_backend *backend);
 
 /* Tells Rondo that this thread runs (true) or no longer runs (false) a kernel or host call, so that calls

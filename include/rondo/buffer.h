@@ -137,8 +137,10 @@ RONDO_API RONDO_MUST_CHECK rondo_status rondo_fill(rondo_stream *stream, rondo_s
 /* Waits for work on the span and lets the caller touch its bytes in place until unmap [O4]. Memory
  * stays where it is meanwhile; operations that conflict with the mapping are refused with BUSY.
  *
- * Owner    *out_data is valid until rondo_unmap, NULL on failure.
- * Errors   common; INVALID; TAINTED (mode reads spoiled bytes); BUSY (already mapped in conflict);
+ * Owner    *out_data is valid until rondo_unmap, NULL on failure. Releasing the buffer's last reference ends its
+ * mappings.
+ * Errors   common; RANGE (an empty span has no address); INVALID; TAINTED (mode reads spoiled bytes); BUSY
+ * (already mapped in conflict);
  *          FORBIDDEN (the stream records); UNSUPPORTED */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_map(rondo_stream *stream, rondo_span span, rondo_access_mode mode,
                                                   void **out_data);

@@ -49,7 +49,8 @@ typedef enum rondo_end_flags {
  *          ABANDONED  another stream owns the window: it is closed and no graph made; names the owner [C10]
  *          OVERLAP    a live buffer lies where a replay would write over it; names it [C5]
  *          EMPTY      nothing was recorded, and that was not allowed [C23]
- *          INVALID (out_graph null: nothing changes; unknown flags), STALE, REENTRANT, FORKED, NO_HOST_MEMORY, BACKEND */
+ *          INVALID (out_graph null: nothing changes; unknown flags), STALE, REENTRANT, FORKED, NO_HOST_MEMORY,
+ *          BACKEND */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_capture_end(rondo_stream *stream, uint32_t flags,
                                                           rondo_graph **out_graph);
 
@@ -82,7 +83,8 @@ typedef rondo_status (*rondo_step_fn)(rondo_stream *stream, void *user);
 /* Prepare, run the step once (it executes), begin, record it, seal, with every failure path unwound
  * [C21]. On success the step has had its effect once, and *out_graph replays it.
  *
- * Errors   those of prepare, begin and end; whatever the step returned; STATE if the step itself ended or opened a capture */
+ * Errors   those of prepare, begin and end; whatever the step returned; STATE if the step itself ended or opened a
+ * capture */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_capture_step(rondo_stream *stream, rondo_step_fn step, void *user,
                                                            rondo_graph **out_graph);
 

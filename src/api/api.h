@@ -31,8 +31,8 @@ rondo_status rdo_api_refused(rondo_status status);
 static inline bool rdo_api_may_release(const rdo_engine *engine) {
     return engine->fork_epoch == rdo_fork_epoch;
 }
-/* Device lock held and given back: the end of a release, which settles unless the caller is inside a kernel or host call,
- * whose own call settles then. */
+/* Device lock held and given back: the end of a release, which settles unless the caller is inside a kernel or
+ * host call, whose own call settles then. */
 void rdo_api_released(rdo_engine *engine);
 
 #endif

@@ -8,13 +8,6 @@
 
 /* ---- life ---- */
 
-static rondo_status create(rdo_call *call, const rdo_request *request, rdo_memory **out_memory) {
-    rondo_status status = rdo_call_check_window(call, false);
-    /* A neighbour may reserve from room already held [C18]; only its operations are refused. */
-    (void)status;
-    return rdo_allocate(call, request, false, out_memory);
-}
-
 /* Allocates; when the device is full and nobody records, settles all queues and tries once more [M4]. */
 static rondo_status create_buffer(rondo_stream *stream, const char *operation, const rdo_request *request,
                                   rondo_buffer *out_buffer) {
@@ -23,7 +16,7 @@ static rondo_status create_buffer(rondo_stream *stream, const char *operation, c
     rondo_status status = RONDO_OK;
     for (int attempt = 0; attempt < 2; attempt++) {
         RDO_TRY(rdo_call_begin(&call, stream, operation, NULL));
-        status = create(&call, request, &memory);
+        status = rdo_allocate(&call, request, false, &memory);
         bool pressed = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
                        !rdo_captures_any_recording(&call.engine->captures) &&
                        atomic_load(&call.engine->books.returning) != 0;
@@ -99,6 +92,10 @@ rondo_status rondo_host_import(rondo_stream *stream, void *data, uint64_t size_b
     return import(stream, "rondo_host_import", data, size_bytes, true, release, user, out_block);
 }
 
+static rondo_status stale(const rdo_where *where, rondo_buffer buffer) {
+    RDO_REFUSE(RONDO_STALE, "buffer %llu was released or never existed", (unsigned long long)buffer.id);
+}
+
 /* The books of a live buffer, or NULL. Its record stays put while the device lock is held and the id is asked again. */
 static rdo_memory *find_locked(rondo_buffer buffer, rdo_books **out_books) {
     rdo_memory *memory = rdo_memory_find(buffer);
@@ -114,7 +111,7 @@ rondo_status rondo_buffer_retain(rondo_buffer buffer) {
     const rdo_where *where = RDO_NOWHERE("rondo_buffer_retain");
     rdo_books *books;
     rdo_memory *memory = find_locked(buffer, &books);
-    if (memory == NULL) RDO_REFUSE(RONDO_STALE, "buffer %llu was released or never existed", (unsigned long long)buffer.id);
+    if (memory == NULL) return stale(where, buffer);
     memory->refs++;
     rdo_lock_give(&books->lock);
     return RONDO_OK;
@@ -127,6 +124,7 @@ void rondo_buffer_release(rondo_buffer buffer) {
     rdo_memory *memory = find_locked(buffer, &books);
     if (memory == NULL) return;
     rdo_memory_unref(memory);
+    if (memory->refs == 0 && memory->maps != 0) rdo_end_mappings(memory); /* nobody could unmap it any more */
     rdo_api_released(rdo_engine_of_books(books));
 }
 
@@ -137,7 +135,7 @@ rondo_status rondo_buffer_get_info(rondo_buffer buffer, rondo_buffer_info *out_i
     memset(out_info, 0, sizeof *out_info);
     if (rdo_in_work()) RDO_REFUSE(RONDO_REENTRANT, "called from inside a kernel or a host call");
     rdo_memory *memory = find_locked(buffer, &books);
-    if (memory == NULL) RDO_REFUSE(RONDO_STALE, "buffer %llu was released or never existed", (unsigned long long)buffer.id);
+    if (memory == NULL) return stale(where, buffer);
     rdo_location location = rdo_memory_location(memory);
     *out_info = (rondo_buffer_info){.size_bytes = memory->size,
                                     .home_stream_id = memory->home_stream_id,
@@ -159,9 +157,7 @@ rondo_status rondo_span_status(rondo_span span) {
     rdo_access access;
     if (rdo_in_work()) RDO_REFUSE(RONDO_REENTRANT, "called from inside a kernel or a host call");
     rdo_memory *memory = find_locked(span.buffer, &books);
-    if (memory == NULL) {
-        RDO_REFUSE(RONDO_STALE, "buffer %llu was released or never existed", (unsigned long long)span.buffer.id);
-    }
+    if (memory == NULL) return stale(where, span.buffer);
     rondo_status status = rdo_args_access(where, books, span, RDO_SPAN_ANY, RONDO_READS, "span", &access);
     if (status == RONDO_OK) status = rdo_readable(where, &access);
     rdo_lock_give(&books->lock);
@@ -206,7 +202,6 @@ static rondo_status end(transfer *t, rondo_status status) {
     if (status == RONDO_OK) {
         status = rdo_issue(&t->call, &t->op);
     } else {
-        if (rdo_call_records(&t->call)) t->call.where.op_index = t->call.queue->window.ops.count;
         status = rdo_refuse(&t->call, &t->op, status);
     }
     return rdo_call_end(&t->call, status);
@@ -362,7 +357,7 @@ rondo_status rondo_host_wait(rondo_buffer block) {
     const rdo_where *where = RDO_NOWHERE("rondo_host_wait");
     rdo_memory *memory = rdo_memory_find(block);
     if (rdo_in_work()) RDO_REFUSE(RONDO_REENTRANT, "called from inside a kernel or a host call");
-    if (memory == NULL) RDO_REFUSE(RONDO_STALE, "buffer %llu was released or never existed", (unsigned long long)block.id);
+    if (memory == NULL) return stale(where, block);
     rdo_engine *engine = rdo_engine_of_books(memory->books);
     RDO_TRY(rdo_check_caller(engine, where));
     return rdo_api_end(engine, rdo_host_wait(where, block));

@@ -69,22 +69,20 @@ rondo_phase rondo_capture_phase(rondo_stream *handle) {
     return recording ? RONDO_PHASE_RECORDING : RONDO_PHASE_PREPARED;
 }
 
-/* Device lock held: bytes that a graph sealed now would keep in place. */
-static uint64_t pinned_bytes(const rdo_queue *queue) {
+/* Device lock held: adds up what a graph sealed now would keep in place. */
+static void add_pinned(const rdo_queue *queue, rondo_window_info *info) {
     const rdo_window *window = &queue->window;
-    uint64_t bytes = 0;
-    (void)rdo_store_count_touched(&queue->store, window->id, &bytes);
     for (size_t i = 0; i < window->touched.count; i++) {
         const rdo_touch *touch = &window->touched.data[i];
-        const rdo_slice *slice = &touch->page->slices[touch->location.slice];
-        bool seen = slice->window == window->id || touch->page->pool == RONDO_POOL_HOST;
+        bool seen = false;
         for (size_t j = 0; j < i && !seen; j++) {
             const rdo_touch *other = &window->touched.data[j];
             seen = other->page == touch->page && other->location.slice == touch->location.slice;
         }
-        if (!seen) bytes += slice->size;
+        uint64_t size = seen ? 0 : touch->page->slices[touch->location.slice].size;
+        *(touch->page->pool == RONDO_POOL_HOST ? &info->host_bytes : &info->device_bytes) += size;
     }
-    return bytes;
+    for (size_t i = 0; i < window->retained.count; i++) info->host_bytes += window->retained.data[i]->size;
 }
 
 rondo_status rondo_capture_get_info(rondo_stream *stream, rondo_window_info *out_info) {
@@ -99,8 +97,7 @@ rondo_status rondo_capture_get_info(rondo_stream *stream, rondo_window_info *out
         rdo_lock_take(&call.engine->books.lock);
         out_info->ops = window->ops.count;
         out_info->doomed_by = window->failed;
-        out_info->device_bytes = pinned_bytes(call.queue);
-        for (size_t i = 0; i < window->retained.count; i++) out_info->host_bytes += window->retained.data[i]->size;
+        add_pinned(call.queue, out_info);
         rdo_lock_give(&call.engine->books.lock);
     } else {
         status = rdo_fault_raise(&call.where, RONDO_STATE, "this stream does not record");

@@ -69,7 +69,6 @@ rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid
     if (RDO_LIKELY(status == RONDO_OK)) {
         status = rdo_issue(&call, &op);
     } else {
-        if (rdo_call_records(&call)) call.where.op_index = call.queue->window.ops.count;
         status = rdo_refuse(&call, &op, status);
     }
     return rdo_call_end(&call, status);
@@ -157,7 +156,6 @@ rondo_status rondo_host_call(rondo_stream *stream, rondo_host_fn fn, void *user,
         if (due) rdo_engine_settle_pinned(call.engine); /* the release function is called before we return */
         return status;
     }
-    if (rdo_call_records(&call)) call.where.op_index = call.queue->window.ops.count;
     return rdo_call_end(&call, rdo_refuse(&call, &op, status));
 }
 

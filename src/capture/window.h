@@ -1,8 +1,8 @@
 /* The window: what one capture of a queue remembers.
  *
  * Lifecycle and recording travel together because neither means anything alone: work is remembered only
- * while the window records, and what is remembered is read only once it closes. Keeping them in one object makes "things
- * pile up inside a window and nowhere else" a property of the type.
+ * while the window records, and what is remembered is read only once it closes. Keeping them in one object makes
+ * "things pile up inside a window and nowhere else" a property of the type.
  *
  * Everything here is under the lock of the window's queue; functions that say so also need the device lock.
  *
@@ -92,8 +92,10 @@ static inline uint64_t rdo_window_owner(const rdo_window *window) {
 
 /* What a recorded operation writes, as keys that hold nothing [C4]. */
 bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high);
-/* That a recorded operation was given bytes of this slice, of memory of `stream_id` [C5]. Device lock held. A slice from
- * outside the window is guarded from now on; one of the window itself is marked, so that the owner may still reuse it. */
+/* That a recorded operation was given bytes of this slice, of memory of `stream_id` [C5]. Device lock held. A
+ * slice from
+ * outside the window is guarded from now on; one of the window itself is marked, so that the owner may still reuse
+ * it. */
 bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice);
 /* Holds staging of the warm-up until begin [C6]. Takes over the caller's reference if true. */
 bool rdo_window_prime(rdo_window *window, rdo_memory *staging);

@@ -40,7 +40,7 @@ static rondo_status check_layout(const rdo_where *where, const rondo_memory_layo
     const uint64_t sizes[] = {layout->small_page_bytes, layout->page_min_bytes, layout->page_max_bytes};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         if (sizes[i] > UINT64_MAX / 4 || sizes[i] % alignment != 0) {
-            REFUSE(RONDO_INVALID, "a page size of %llu bytes is no multiple of the device's alignment %llu, or too large",
+            REFUSE(RONDO_INVALID, "a page size of %llu bytes is no multiple of the alignment %llu, or too large",
                    (unsigned long long)sizes[i], (unsigned long long)alignment);
         }
     }

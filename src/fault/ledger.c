@@ -55,6 +55,15 @@ static story *find(uint64_t number) {
     return s;
 }
 
+/* The story of a status: its number's, if its code can go with that failure. Skips and refused windows name a failure
+ * under codes of their own; any other code was never returned with this number. */
+static story *find_status(rondo_status status) {
+    story *s = find(rondo_status_number(status));
+    rondo_code code = rondo_status_code(status);
+    if (s == NULL || code == rondo_status_code(s->status) || code == RONDO_TAINTED || code == RONDO_DOOMED) return s;
+    return NULL;
+}
+
 static void list_remove(story *s) {
     *(s->older != NULL ? &s->older->newer : &ledger.oldest) = s->newer;
     *(s->newer != NULL ? &s->newer->older : &ledger.newest) = s->older;
@@ -261,7 +270,7 @@ size_t rondo_fault_chain(rondo_status status, rondo_skip *out_skips, size_t capa
     size_t count = 0;
     if (status == RONDO_OK || out_skips == NULL) return 0;
     rdo_lock_take(&ledger.lock);
-    const story *s = find(rondo_status_number(status));
+    const story *s = find_status(status);
     if (s != NULL) count = chain_of(s, out_skips, capacity);
     rdo_lock_give(&ledger.lock);
     return count;
@@ -294,7 +303,7 @@ rondo_status rondo_fault_get(rondo_status status, rondo_fault *out_fault) {
     }
     *out_fault = (rondo_fault){.status = status, .op_index = RONDO_NO_INDEX};
     rdo_lock_take(&ledger.lock);
-    const story *s = find(rondo_status_number(status));
+    const story *s = find_status(status);
     if (s != NULL) tell(s, out_fault);
     rdo_lock_give(&ledger.lock);
     return s != NULL ? RONDO_OK : (rondo_status)RONDO_STALE;
@@ -303,7 +312,7 @@ rondo_status rondo_fault_get(rondo_status status, rondo_fault *out_fault) {
 rondo_status rondo_fault_root(rondo_status status) {
     rondo_status root = status;
     rdo_lock_take(&ledger.lock);
-    const story *s = find(rondo_status_number(status));
+    const story *s = find_status(status);
     if (s != NULL) root = s->root;
     rdo_lock_give(&ledger.lock);
     return root;
@@ -350,7 +359,7 @@ size_t rondo_fault_describe(rondo_status status, char *text, size_t size_bytes) 
         return out.length;
     }
     rdo_lock_take(&ledger.lock);
-    const story *s = find(rondo_status_number(status));
+    const story *s = find_status(status);
     if (s == NULL) {
         rdo_text_add(&out, "%s #%llu: %s; its story is no longer kept\n", rondo_code_name(rondo_status_code(status)),
                      (unsigned long long)rondo_status_number(status), rondo_code_text(rondo_status_code(status)));

@@ -45,8 +45,8 @@ typedef struct rdo_bytes {
 rondo_status rdo_fault_raise(const rdo_where *where, rondo_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Mints a report: a story of its own that points at the failure `root`. `read` are the bytes that someone wanted: the chain
- * of skips that led to them is taken down now. */
+/* Mints a report: a story of its own that points at the failure `root`. `read` are the bytes that someone wanted:
+ * the chain of skips that led to them is taken down now. */
 rondo_status rdo_fault_report(const rdo_where *where, rondo_code code, uint64_t root, const rdo_bytes *read,
                               const char *format, ...) __attribute__((format(printf, 5, 6)));
 

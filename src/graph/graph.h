@@ -9,7 +9,8 @@
  *
  * Invariants
  *  1. Every byte that a node may touch lies on a slice that the graph guards, or in a snapshot that it holds [P3].
- *  2. reads and writes are the union of what the nodes read and write; the graph's own address is among the writes, so that
+ *  2. reads and writes are the union of what the nodes read and write; the graph's own address is among the
+ *  writes, so that
  *     replays of one graph always queue up [R6].
  *  3. live_in are the bytes that some node reads before any node wrote them [R2].
  *  4. Nodes change only while no replay runs: a replay applies the patches that are due when it is admitted [R9].
@@ -65,6 +66,7 @@ typedef struct rdo_program {
     rdo_extent_list reads, writes; /* disjoint, sorted */
     rdo_store **homes;          /* every store with memory of the graph, each once */
     size_t home_count, home_capacity;
+    bool has_host_calls;        /* then replays are never fast: a host call may wait for other streams */
     uint64_t live_in_bytes, written_bytes;
     rdo_edges edges;            /* found when first asked for; under the device lock */
     bool edges_known;

@@ -75,6 +75,7 @@ static bool survey_access(survey *s, const rdo_access *access, bool writes) {
 }
 
 static bool survey_op(rdo_program *program, survey *s, const rdo_op *op) {
+    if (op->kind == RONDO_NODE_HOST_CALL) program->has_host_calls = true;
     /* All reads come before any write: an op reads its inputs as they were. */
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];

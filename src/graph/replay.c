@@ -2,8 +2,8 @@
  *
  * A replay whose memory is all at home, with no claim and no update about, runs without the device lock. Any
  * other registers with the order, applies the updates that are due, and checks the live-in. When a node fails, the
- * rest is played node by node: a map of the address space says which bytes the failure has spoiled, so that exactly those nodes
- * are skipped that need them [R4].
+ * rest is played node by node: a map of the address space says which bytes the failure has spoiled, so that
+ * exactly those nodes are skipped that need them [R4].
  */
 #include <string.h>
 
@@ -175,7 +175,8 @@ static void claim_all(const rdo_graph *graph, const rdo_program *program, uint64
         while (low < bytes->high) {
             const rdo_range *claim = rdo_claims_find(&bytes->memory->claims, low, bytes->high);
             if (claim == NULL) break;
-            uint64_t from = claim->low > low ? claim->low : low, to = claim->high < bytes->high ? claim->high : bytes->high;
+            uint64_t from = claim->low > low ? claim->low : low;
+            uint64_t to = claim->high < bytes->high ? claim->high : bytes->high;
             bool own = claim->value == failure;
             low = to;
             if (own) rdo_memory_claim(bytes->memory, from, to, failure, graph->id);
@@ -242,7 +243,7 @@ static rondo_status conclude(replay *r) {
 
 static bool is_fast(const rdo_graph *graph, const rdo_store *own) {
     const rdo_program *program = graph->program;
-    return program->home_count == 1 && program->homes[0] == own;
+    return program->home_count == 1 && program->homes[0] == own && !program->has_host_calls;
 }
 
 static rondo_status play_fast(replay *r) {
@@ -304,7 +305,8 @@ static void add_homes(rdo_entry *entry, rdo_store **homes, const rdo_program *pr
     }
 }
 
-/* The homes of the program that is replaced count too: one of its replays may be running there without the device lock. */
+/* The homes of the program that is replaced count too: one of its replays may be running there without the device
+ * lock. */
 static size_t most_homes(const rdo_graph *graph) {
     size_t most = graph->program->home_count;
     for (const rdo_patch *patch = graph->patches; patch != NULL; patch = patch->next) {
@@ -335,7 +337,8 @@ static rondo_status play_slow(replay *r) {
     rdo_lock_take(&books->lock);
     r->program = rdo_graph_newest(r->graph);
     /* Only graphs over many queues need more; others replay without taking memory [R10]. */
-    if (most_homes(r->graph) > sizeof few / sizeof few[0]) homes = rdo_alloc(most_homes(r->graph) * sizeof(rdo_store *));
+    size_t most = most_homes(r->graph);
+    if (most > sizeof few / sizeof few[0]) homes = rdo_alloc(most * sizeof(rdo_store *));
     if (homes == NULL) {
         rondo_status status = refuse(r, RONDO_NO_HOST_MEMORY, "no memory to order the replay");
         rdo_lock_give(&books->lock);
@@ -446,6 +449,13 @@ static rondo_status append_ops(rdo_call *call, const snapshot *s) {
     return RONDO_OK;
 }
 
+/* Nothing of the graph ran: all that it writes takes the failure [T8]. */
+static void claim_unlocked(rdo_graph *graph, rondo_status status) {
+    rdo_lock_take(&graph->engine->books.lock);
+    claim_all(graph, rdo_graph_newest(graph), rondo_status_number(status), true);
+    rdo_lock_give(&graph->engine->books.lock);
+}
+
 static rondo_status append(rdo_call *call, rdo_graph *graph) {
     rdo_books *books = &graph->engine->books;
     snapshot s = {0};
@@ -460,19 +470,16 @@ static rondo_status append(rdo_call *call, rdo_graph *graph) {
         rdo_window_fail(&call->queue->window, status);
     }
     rdo_arena_clear(&s.arena);
+    if (status != RONDO_OK && !call->queue->window.defer_claims) claim_unlocked(graph, status);
     return status;
 }
 
 /* ---- the way in ---- */
 
 /* Another stream records on this queue: nothing ran, what the graph writes is claimed [C13]. */
-static rondo_status refuse_neighbour(rdo_call *call, rdo_graph *graph, rondo_status status) {
-    rdo_books *books = &graph->engine->books;
-    rdo_lock_take(&books->lock);
-    claim_all(graph, rdo_graph_newest(graph), rondo_status_number(status), true);
-    rdo_lock_give(&books->lock);
+static rondo_status refuse_neighbour(rdo_graph *graph, rondo_status status) {
+    claim_unlocked(graph, status);
     rdo_count(&graph->engine->counters.replay_failures);
-    (void)call;
     return status;
 }
 
@@ -485,7 +492,7 @@ rondo_status rdo_graph_play(rdo_call *call, rdo_graph *graph) {
     }
     if (RDO_UNLIKELY(rdo_window_is_recording(window))) {
         rondo_status status = rdo_call_check_window(call, false);
-        return status != RONDO_OK ? refuse_neighbour(call, graph, status) : append(call, graph);
+        return status != RONDO_OK ? refuse_neighbour(graph, status) : append(call, graph);
     }
     return play(call, graph);
 }

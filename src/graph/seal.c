@@ -1,8 +1,9 @@
 /* Closing a window: into a graph, or with a refusal.
  *
- * Order: state; doom reason; build the executable; then, in one section under the device lock, guard what was touched, take
- * host bytes and write set, stop recording; then commit. Building comes while the window still records, so that a refusal of
- * the backend leaves like any other refusal, and nothing can slip between guarding and closing.
+ * Order: state; doom reason; build the executable; then, in one section under the device lock, guard what was
+ * touched, take
+ * host bytes and write set, stop recording; then commit. Building comes while the window still records, so that a
+ * refusal of the backend leaves like any other refusal, and nothing can slip between guarding and closing.
  */
 #include <string.h>
 
@@ -34,14 +35,16 @@ static rondo_status end_without_window(rdo_call *call) {
 
 static rondo_status abandon(rdo_call *call) {
     rdo_window *window = &call->queue->window;
-    uint64_t doomed_by = rondo_status_number(window->failed);
     unsigned long long owner = rdo_window_owner(window);
     rondo_status status;
-    if (doomed_by != 0) {
+    rondo_fault doom;
+    if (window->failed != RONDO_OK && rondo_fault_get(window->failed, &doom) == RONDO_OK) {
         status = rdo_fault_raise(&call->where, RONDO_ABANDONED,
                                  "the window belongs to stream %llu, not %llu; it is closed without a graph, and was "
-                                 "already doomed by failure #%llu",
-                                 owner, (unsigned long long)call->stream->id, (unsigned long long)doomed_by);
+                                 "already doomed by failure #%llu in %s (label '%s'): %s",
+                                 owner, (unsigned long long)call->stream->id,
+                                 (unsigned long long)rondo_status_number(window->failed), doom.operation, doom.label,
+                                 doom.message);
     } else {
         status = rdo_fault_raise(&call->where, RONDO_ABANDONED,
                                  "the window belongs to stream %llu, not %llu; it is closed without a graph", owner,
@@ -72,8 +75,8 @@ static bool written_whole(const rdo_window *window, const rdo_memory *memory) {
     return whole;
 }
 
-/* Device lock held: a live buffer that lies where an earlier temporary of the window lay and that no recorded work writes
- * whole, NULL if there is none. */
+/* Device lock held: a live buffer that lies where an earlier temporary of the window lay and that no recorded work
+ * writes whole, NULL if there is none. */
 static rdo_memory *find_overlaid(const rdo_queue *queue) {
     const rdo_window *window = &queue->window;
     for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) {

@@ -55,12 +55,21 @@ static rdo_guard guard_of(const rdo_access *access) {
     return (rdo_guard){access->page, access->slice};
 }
 
-static bool names_slice(const rdo_program *program, const rdo_guard *guard) {
+/* Whether the access touches bytes of the slice. */
+static bool on_slice(const rdo_access *access, const rdo_guard *guard) {
+    const rdo_slice *slice = &guard->page->slices[guard->slice];
+    uint64_t low = guard->page->address + slice->offset;
+    return access->page == guard->page && access->address + access->low < low + slice->size &&
+           low < access->address + rdo_access_high(access);
+}
+
+/* Whether some node touches bytes of the slice. Asked by address, since a temporary's slice may have been cut up
+ * for later ones of the same window: then its access names the first piece only. */
+static bool touches_slice(const rdo_program *program, const rdo_guard *guard) {
     for (uint64_t node = 0; node < program->count; node++) {
         const rdo_op *op = program->ops[node];
         for (uint32_t i = 0; i < op->access_count; i++) {
-            rdo_guard used = guard_of(&op->accesses[i]);
-            if (same_slice(&used, guard)) return true;
+            if (on_slice(&op->accesses[i], guard)) return true;
         }
     }
     return false;
@@ -72,26 +81,27 @@ static void add_guard(rdo_graph *graph, const rdo_guard *guard) {
     graph->device_bytes += guard->page->slices[guard->slice].size;
 }
 
-static void give_back_guard(rdo_graph *graph, const rdo_guard *guard) {
-    for (size_t g = 0; g < graph->guards.count; g++) {
-        if (!same_slice(&graph->guards.data[g], guard)) continue;
-        graph->device_bytes -= guard->page->slices[guard->slice].size;
+/* Gives back every slice that the access touched and that no node touches any more. */
+static void give_back_unused(rdo_graph *graph, const rdo_access *access, const rdo_program *fresh) {
+    for (size_t g = graph->guards.count; g-- > 0;) {
+        rdo_guard guard = graph->guards.data[g];
+        if (!on_slice(access, &guard) || touches_slice(fresh, &guard)) continue;
+        graph->device_bytes -= guard.page->slices[guard.slice].size;
         graph->guards.data[g] = graph->guards.data[--graph->guards.count];
-        rdo_page_unguard(guard->page, guard->slice);
-        return;
+        rdo_page_unguard(guard.page, guard.slice);
     }
 }
 
-/* What only the old program named is given back: the last replay that used it is over. */
+/* What only the old program touched is given back: the last replay that used it is over. */
 static void apply_program(rdo_graph *graph, rdo_patch *patch) {
     rdo_program *old = graph->program, *fresh = patch->program;
     for (size_t i = 0; i < patch->guards.count; i++) add_guard(graph, &patch->guards.data[i]);
     for (uint64_t node = 0; node < old->count; node++) {
         for (uint32_t i = 0; i < old->ops[node]->access_count; i++) {
-            const rdo_access *access = &old->ops[node]->accesses[i];
-            rdo_guard guard = guard_of(access), now = guard_of(&fresh->ops[node]->accesses[i]);
-            if (same_slice(&guard, &now) || guard.page == NULL || names_slice(fresh, &guard)) continue;
-            give_back_guard(graph, &guard);
+            const rdo_access *access = &old->ops[node]->accesses[i], *now = &fresh->ops[node]->accesses[i];
+            bool same = access->address == now->address && access->low == now->low &&
+                        access->row_bytes == now->row_bytes;
+            if (!same) give_back_unused(graph, access, fresh);
         }
     }
     graph->program = fresh;
@@ -250,7 +260,7 @@ static rondo_status check_span(const updating *u, const rdo_op *op, const rondo_
 /* Device lock held: guards the access's slice, unless the newest program or this update does already. */
 static bool guard_new(updating *u, const rdo_program *newest, const rdo_access *access) {
     rdo_guard guard = guard_of(access);
-    if (guard.page == NULL || names_slice(newest, &guard)) return true;
+    if (guard.page == NULL || touches_slice(newest, &guard)) return true;
     for (size_t i = 0; i < u->guards.count; i++) {
         if (same_slice(&u->guards.data[i], &guard)) return true;
     }
@@ -322,7 +332,8 @@ static void catch_up(const rdo_program *fresh, const rdo_program *newest) {
     for (uint64_t node = 0; node < newest->count; node++) {
         const rdo_op *now = newest->ops[node];
         for (uint32_t param = 0; now->own_values != 0 && param < now->kernel->param_count; param++) {
-            if (now->values[param] != fresh->ops[node]->values[param]) set_value(fresh, node, param, now->values[param]);
+            const void *value = now->values[param];
+            if (value != fresh->ops[node]->values[param]) set_value(fresh, node, param, value);
         }
         fresh->ops[node]->own_values = now->own_values;
     }

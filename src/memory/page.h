@@ -42,7 +42,7 @@ struct rdo_page {
     uint32_t index;      /* page number in its pool */
     void *handle;        /* the backend's */
     uint64_t size;
-    uint64_t address;    /* of the first byte: pages never share addresses of this flat space, in a device's whole life */
+    uint64_t address;    /* of the first byte, in a flat space that no two pages of a device ever share */
     rdo_slice *slices;
     uint32_t slice_count; /* entries, spare ones included */
     size_t slice_capacity;
@@ -57,8 +57,8 @@ rdo_page *rdo_page_new(rdo_books *books, void *handle, uint64_t size);
 /* Frees the description only; the backend's memory is the caller's. */
 void rdo_page_delete(rdo_page *page);
 
-/* The first free slice of at least `size` bytes that `window` may use: one of its own if `own_only`, else also one of no
- * window. RDO_NO_SLICE if there is none. */
+/* The first free slice of at least `size` bytes that `window` may use: one of its own if `own_only`, else also one
+ * of no window. RDO_NO_SLICE if there is none. */
 uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool own_only);
 /* Whether rdo_page_carve can be done without further memory. */
 bool rdo_page_prepare_carve(rdo_page *page);

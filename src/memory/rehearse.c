@@ -1,9 +1,10 @@
 /* Rehearsing a warm-up's sequence of reservations and releases on the real pools, so that the recorded run,
  * which may not grow them, finds the same room [C6].
  *
- * The first pass places the sequence as anybody's, and marks what it used as the window's. Further passes place it on the
- * window's room alone, exactly as the recorded run will, and grow that room where it falls short; the first pass that grows
- * nothing proves that the recorded run will fit.
+ * The first pass places the sequence as anybody's, and marks what it used as the window's. Further passes place it
+ * on the
+ * window's room alone, exactly as the recorded run will, and grow that room where it falls short; the first pass
+ * that grows nothing proves that the recorded run will fit.
  */
 #include "base/alloc.h"
 #include "base/check.h"
@@ -69,7 +70,8 @@ static rondo_backend_result run_pass(rehearsal *r, bool own_only) {
     return result;
 }
 
-/* All that the window holds is free again: its pieces become one where they touch, as the recorded run will find them. */
+/* All that the window holds is free again: its pieces become one where they touch, as the recorded run will find
+ * them. */
 static void tidy_up(rehearsal *r) {
     rdo_lock_take(&r->store->books->lock);
     for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) {

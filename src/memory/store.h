@@ -87,8 +87,8 @@ typedef struct rdo_note {
 /* Queue lock held: grows the pools until the noted sequence fits for `window`, and marks that room as the window's. */
 rondo_backend_result rdo_store_rehearse(rdo_store *store, const rdo_note *notes, size_t count, uint64_t window);
 
-/* Device lock held: ends a window's hold on the store. Each touched slice is guarded and handed to `keep` if `keep` is not
- * NULL; all others go back to general use. */
+/* Device lock held: ends a window's hold on the store. Each touched slice is guarded and handed to `keep` if
+ * `keep` is not NULL; all others go back to general use. */
 void rdo_store_close_window(rdo_store *store, uint64_t window, void (*keep)(void *user, rdo_page *page, uint32_t slice),
                             void *user);
 /* Device lock held: how many slices rdo_store_close_window would keep, and their bytes. */

@@ -60,8 +60,8 @@ static rondo_status check_buffer(const rdo_where *where, rdo_books *books, const
     if (RDO_LIKELY(memory != NULL && memory->books == books && !memory->host && offset <= memory->size &&
                    (size == RONDO_WHOLE || size <= memory->size - offset))) {
         if (size == RONDO_WHOLE) size = memory->size - offset;
-        *out = (rdo_access){.memory = memory, .id = arg->span.buffer.id, .low = offset, .row_bytes = size, .rows = 1, .pitch = size,
-                            .mode = (uint32_t)param->kind};
+        *out = (rdo_access){.memory = memory, .id = arg->span.buffer.id, .low = offset, .row_bytes = size,
+                            .rows = 1, .pitch = size, .mode = (uint32_t)param->kind};
     } else {
         RDO_TRY(rdo_args_access(where, books, arg->span, RDO_SPAN_DEVICE, (uint32_t)param->kind,
                                 argument_name(what, sizeof what, param->name), out));

@@ -13,8 +13,8 @@ typedef enum rdo_span_kind { RDO_SPAN_DEVICE = 1, RDO_SPAN_HOST = 2, RDO_SPAN_AN
 rondo_status rdo_args_access(const rdo_where *where, rdo_books *books, rondo_span span, rdo_span_kind kind,
                              uint32_t mode, const char *what, rdo_access *out_access);
 
-/* Turns the arguments of a launch into accesses and values of `op`, whose kernel and grid are set; `accesses` and `values`
- * have room for the kernel's parameters. On failure op->accesses still holds those arguments that were good.
+/* Turns the arguments of a launch into accesses and values of `op`, whose kernel and grid are set; `accesses` and
+ * `values` have room for the kernel's parameters. On failure op->accesses still holds those arguments that were good.
  *
  * Errors   as rdo_args_access; INVALID (count, kind, value size, alignment), RANGE (grid), ALIASED [W8] */
 rondo_status rdo_args_launch(const rdo_where *where, rdo_books *books, rdo_op *op, const rondo_arg *args,

@@ -98,12 +98,12 @@ bool rdo_op_is_nothing(const rdo_op *op);
  * without memory. Value bytes are not copied: the caller puts them where it wants them. */
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op);
 
-/* Notes where the memory of each access is. From now on it must stay there: the caller holds the home queue's lock, or has
- * counted a use, or guards it. */
+/* Notes where the memory of each access is. From now on it must stay there: the caller holds the home queue's
+ * lock, or has counted a use, or guards it. */
 void rdo_op_locate(rdo_op *op);
 
-/* Fills `out` for a located op; `places` has room for the kernel's parameters, `frame` (host calls only) for the accesses.
- * Not for events. */
+/* Fills `out` for a located op; `places` has room for the kernel's parameters, `frame` (host calls only) for the
+ * accesses. Not for events. */
 void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places, rdo_host_frame *frame);
 static inline size_t rdo_host_frame_bytes(const rdo_op *op) {
     return sizeof(rdo_host_frame) + op->access_count * sizeof(rondo_host_access);

@@ -10,8 +10,8 @@ static rondo_code full_code(const rdo_request *request) {
     return request->host ? RONDO_NO_HOST_MEMORY : RONDO_NO_DEVICE_MEMORY;
 }
 
-/* "graph 7 (65536 bytes), graph 9 (...)": which graphs keep memory in place is graph-room knowledge; the store knows how
- * much, and rondo_device_list_graphs tells which. */
+/* "graph 7 (65536 bytes), graph 9 (...)": which graphs keep memory in place is graph-room knowledge; the store
+ * knows how much, and rondo_device_list_graphs tells which. */
 static rondo_status refuse_full(const rdo_call *call, const rdo_request *request) {
     char room[RONDO_MESSAGE_MAX / 2];
     rdo_books *books = &call->engine->books;
@@ -20,16 +20,12 @@ static rondo_status refuse_full(const rdo_call *call, const rdo_request *request
                            (unsigned long long)request->size, room);
 }
 
-static rondo_status refuse_growth(rdo_call *call, const rdo_request *request) {
-    rdo_window *window = &call->queue->window;
-    if (rdo_call_owns(call)) call->where.op_index = window->ops.count;
-    rondo_status status = rdo_fault_raise(
+static rondo_status refuse_growth(const rdo_call *call, const rdo_request *request) {
+    return rdo_fault_raise(
         &call->where, RONDO_NO_ROOM,
         "asked for %llu bytes while the queue records, where only room already held is used; "
         "allocate it before the window, or let the warm-up between prepare and begin do the same",
         (unsigned long long)request->size);
-    if (rdo_call_owns(call)) rdo_window_fail(window, status);
-    return status;
 }
 
 static bool place(rdo_store *store, const rdo_request *request, rdo_memory *memory) {
@@ -108,8 +104,15 @@ rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool stagi
     rdo_books *books = &call->engine->books;
     rdo_window *window = &call->queue->window;
     rdo_request wanted = *request;
-    rdo_memory *memory = new_record(call, request->size);
     *out_memory = NULL;
+    if (request->size > UINT64_MAX / 4) { /* below, sizes can be padded and added without a thought */
+        rondo_status status =
+            rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
+                            (unsigned long long)request->size);
+        if (rdo_call_records(call)) rdo_window_fail(window, status);
+        return status;
+    }
+    rdo_memory *memory = new_record(call, request->size);
     if (memory == NULL) return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for a buffer's record");
     if (rdo_call_records(call)) wanted.window = window->id;
     memory->usage = request->usage;
@@ -118,12 +121,15 @@ rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool stagi
     rondo_status status = find_room(call, &wanted, memory);
     if (status != RONDO_OK) {
         rdo_memory_delete(memory);
+        /* A reservation is part of the step: without it the recording would be missing something [C8]. */
+        if (rdo_call_records(call)) rdo_window_fail(window, status);
         return status;
     }
     if (rdo_window_is_prepared(window) && rdo_call_owns(call)) rdo_window_note(window, request, memory->id);
     rdo_lock_take(&books->lock);
     bool overlap = false;
-    bool noted = staging || memory->host_data == NULL || rdo_books_import(books, memory->host_data, memory->size, &overlap);
+    bool noted = staging || memory->host_data == NULL ||
+                 rdo_books_import(books, memory->host_data, memory->size, &overlap);
     begin_life(call, memory);
     if (!noted) {
         memory->host_data = NULL; /* so that its end does not take it off the list */

@@ -59,6 +59,7 @@ rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *oper
     call->engine = stream->engine;
     call->queue = stream->queue;
     rdo_lock_take(&call->queue->lock);
+    if (RDO_UNLIKELY(rdo_call_records(call))) call->where.op_index = call->queue->window.ops.count;
     return RONDO_OK;
 }
 

@@ -34,7 +34,8 @@ static rondo_status rehearse(rdo_call *call) {
     }
     rdo_books_describe_room(&call->engine->books, RONDO_POOL_SHARED, room, sizeof room);
     return rdo_fault_raise(&call->where, RONDO_NO_DEVICE_MEMORY,
-                           "no room for the %zu reservations and releases of the warm-up; %s", window->notes.count, room);
+                           "no room for the %zu reservations and releases of the warm-up; %s", window->notes.count,
+                           room);
 }
 
 rondo_status rdo_capture_begin(rdo_call *call) {

@@ -71,7 +71,8 @@ bool rdo_order_map(rdo_order *order, rdo_books *books, rdo_entry *entry);
 /* Device lock held: whether a registered operation or mapping touches these bytes. */
 bool rdo_order_is_busy(const rdo_order *order, rdo_extent bytes);
 
-/* Device lock held (given up while waiting): waits until nothing that runs touches the allocation, whose use is counted. */
+/* Device lock held (given up while waiting): waits until nothing that runs touches the allocation, whose use is
+ * counted. */
 void rdo_order_wait_idle(rdo_order *order, const rdo_memory *memory);
 
 /* Sorts by `low`. */

@@ -18,8 +18,8 @@ static bool subtract_writes(rdo_ranges *left, const rdo_op *op, uint64_t memory_
     return true;
 }
 
-/* Whether some claimed byte of [low, high) is not written earlier in the window. Without memory to tell, the answer is the
- * safe one. */
+/* Whether some claimed byte of [low, high) is not written earlier in the window. Without memory to tell, the
+ * answer is the safe one. */
 static bool claim_stands(const rdo_window *window, const rdo_memory *memory, uint64_t low, uint64_t high,
                          uint64_t *out_failure) {
     rdo_ranges left = {0};
@@ -139,14 +139,12 @@ static rondo_status keep_event(rdo_call *call, const rdo_op *op) {
         return RONDO_OK;
     }
     if (op->event->recorded && op->event->window == window->id) return RONDO_OK;
-    return rdo_fault_raise(&call->where, RONDO_STATE,
-                           op->event->recorded ? "the event was not recorded in this window" : "the event was never recorded");
+    return rdo_fault_raise(&call->where, RONDO_STATE, op->event->recorded ? "the event was not recorded in this window"
+                                                                          : "the event was never recorded");
 }
 
 rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held) {
     rdo_books *books = &call->engine->books;
-    rdo_window *window = &call->queue->window;
-    call->where.op_index = window->ops.count;
     if (op->event == NULL && rdo_op_is_nothing(op)) return RONDO_OK;
     rdo_lock_take(&books->lock);
     rondo_status status = RONDO_OK;

@@ -151,7 +151,9 @@ static rondo_status finish(rdo_call *call, const rdo_op *op, rondo_backend_resul
     return RONDO_OK;
 }
 
+/* Host calls never count: one may wait for work of another stream, which a fast operation would hold up wholesale. */
 static bool all_at_home(const rdo_op *op, const rdo_store *own) {
+    if (op->kind == RONDO_NODE_HOST_CALL) return false;
     for (uint32_t i = 0; i < op->access_count; i++) {
         if (atomic_load_explicit(&op->accesses[i].memory->home, memory_order_relaxed) != own) return false;
     }
@@ -201,10 +203,13 @@ static void count_uses(const rdo_op *op, bool begin) {
     }
 }
 
-/* Device lock held and given up: the op may run now, or is refused. On success its uses are counted and it is registered. */
+/* Device lock held and given up: the op may run now, or is refused. On success its uses are counted and it is
+ * registered. */
 static rondo_status admit(rdo_call *call, rdo_op *op, rdo_op_extents *extents) {
     rdo_engine *engine = call->engine;
-    if (!rdo_op_is_alive(op)) return rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");
+    if (!rdo_op_is_alive(op)) {
+        return rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");
+    }
     count_uses(op, true);
     rdo_op_locate(op); /* a counted use keeps relocation away */
     rdo_op_extents_fill(extents, op, &call->queue->store);

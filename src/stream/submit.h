@@ -11,8 +11,8 @@ rondo_status rdo_issue(rdo_call *call, rdo_op *op);
  * written as far as that is known [T8]. Returns `status`. Queue lock held. */
 rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status);
 
-/* Keeps the op in the open window, of which the caller is the owner. `held`: it comes from a graph that guards everything
- * it names, so its buffers need not be alive for users any more. */
+/* Keeps the op in the open window, of which the caller is the owner. `held`: it comes from a graph that guards
+ * everything it names, so its buffers need not be alive for users any more. */
 rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held);
 /* Device lock held: whether every buffer of the op is still what it was when it was looked up. */
 bool rdo_op_is_alive(const rdo_op *op);

@@ -45,7 +45,9 @@ static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
     rdo_op_locate(&op);
     rdo_op_extents_fill(&extents, &op, &call->queue->store);
     bool entered = rdo_order_enter(&engine->order, &engine->books, &extents.entry);
-    if (!entered) status = rdo_fault_raise(&call->where, RONDO_BUSY, "the buffer is mapped for writing; unmap it first");
+    if (!entered) {
+        status = rdo_fault_raise(&call->where, RONDO_BUSY, "the buffer is mapped for writing; unmap it first");
+    }
     if (status == RONDO_OK) status = rdo_readable(&call->where, access);
     rdo_lock_give(&engine->books.lock);
     if (status == RONDO_OK) {
@@ -56,6 +58,7 @@ static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
         rdo_this_thread.work_depth++;
         rondo_backend_result result = engine->books.backend->submit(call->queue->backend_queue, &resolved, &outcome);
         rdo_this_thread.work_depth--;
+        rdo_count(&engine->counters.transfers);
         status = rdo_backend_status(&call->where, result, &outcome);
     }
     rdo_lock_take(&engine->books.lock);
@@ -128,7 +131,7 @@ rondo_status rdo_map(rdo_call *call, rondo_span span, rondo_access_mode mode, vo
     if (mode < RONDO_READS || mode > RONDO_READS_WRITES) REFUSE(RONDO_INVALID, "there is no mode %d", (int)mode);
     RDO_TRY(rdo_args_access(&call->where, books, span, RDO_SPAN_ANY, (uint32_t)mode, "span", &access));
     RDO_TRY(rdo_call_check_window(call, true));
-    if (access.row_bytes == 0) REFUSE(RONDO_RANGE, "there are no bytes to map");
+    if (access.row_bytes == 0) REFUSE(RONDO_RANGE, "there are no bytes to map, so there is no address");
     rdo_lock_take(&books->lock);
     rdo_op op = {.accesses = &access, .access_count = 1};
     rdo_op_locate(&op);
@@ -154,6 +157,16 @@ static mapping *find_mapping(rdo_order *order, const rdo_access *access) {
     return NULL;
 }
 
+/* Device lock held. The end of a mapping that writes is a write of the whole span. */
+static void end_mapping(rdo_engine *engine, mapping *m) {
+    rdo_memory *memory = m->access.memory;
+    if (rdo_access_writes(&m->access)) rdo_memory_unclaim(memory, m->access.low, rdo_access_high(&m->access));
+    rdo_order_leave(&engine->order, &engine->books, &m->entry);
+    memory->maps--;
+    rdo_memory_settle(memory);
+    rdo_free(m);
+}
+
 rondo_status rdo_unmap(rdo_call *call, rondo_span span) {
     rdo_access access;
     rdo_engine *engine = call->engine;
@@ -161,17 +174,21 @@ rondo_status rdo_unmap(rdo_call *call, rondo_span span) {
     RDO_TRY(rdo_args_access(&call->where, books, span, RDO_SPAN_ANY, RONDO_READS, "span", &access));
     rdo_lock_take(&books->lock);
     mapping *m = find_mapping(&engine->order, &access);
-    if (m != NULL) {
-        rdo_memory *memory = m->access.memory;
-        if (rdo_access_writes(&m->access)) rdo_memory_unclaim(memory, access.low, rdo_access_high(&access));
-        rdo_order_leave(&engine->order, books, &m->entry);
-        memory->maps--;
-        rdo_memory_settle(memory);
-    }
+    if (m != NULL) end_mapping(engine, m);
     rdo_lock_give(&books->lock);
     if (m == NULL) REFUSE(RONDO_STATE, "this span is not mapped");
-    rdo_free(m);
     return RONDO_OK;
+}
+
+void rdo_end_mappings(rdo_memory *memory) {
+    rdo_engine *engine = rdo_engine_of_books(memory->books);
+    rdo_entry *entry = engine->order.first;
+    while (entry != NULL) {
+        rdo_entry *next = entry->next;
+        mapping *m = (mapping *)(void *)entry;
+        if (entry->map && m->access.memory == memory) end_mapping(engine, m);
+        entry = next;
+    }
 }
 
 /* ---- staging and host blocks ---- */
@@ -186,8 +203,8 @@ rondo_status rdo_stage_write(rdo_call *call, rdo_op *op) {
         op->staging = staging;
         return RONDO_OK;
     }
-    /* The warm-up itself needs no staging here; that the recorded run will is what is noted. So a failure is no failure of
-     * this write: begin will meet it again. */
+    /* The warm-up itself needs no staging here; that the recorded run will is what is noted. So a failure is no
+     * failure of this write: begin will meet it again. */
     (void)rdo_stage(call, op->bytes, size, &staging);
     return RONDO_OK;
 }

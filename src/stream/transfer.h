@@ -5,8 +5,8 @@
 #include "stream/call.h"
 #include "stream/submit.h"
 
-/* Device lock held: RONDO_OK if every byte of the access is good, else a report of what spoiled it, with the chain of skips
- * that led there [T7]. */
+/* Device lock held: RONDO_OK if every byte of the access is good, else a report of what spoiled it, with the chain
+ * of skips that led there [T7]. */
 rondo_status rdo_readable(const rdo_where *where, const rdo_access *access);
 
 /* Queue lock held, as for all below. Errors as in rondo/buffer.h. */
@@ -14,8 +14,11 @@ rondo_status rdo_read(rdo_call *call, rondo_span source, void *data);
 rondo_status rdo_map(rdo_call *call, rondo_span span, rondo_access_mode mode, void **out_data);
 rondo_status rdo_unmap(rdo_call *call, rondo_span span);
 
-/* Before a write is issued: in a window its bytes are copied to staging that the window keeps; in a warm-up the staging that
- * the recorded run will need is set aside [C6, C7]. */
+/* Device lock held: ends all mappings of an allocation that no user can name any more. */
+void rdo_end_mappings(rdo_memory *memory);
+
+/* Before a write is issued: in a window its bytes are copied to staging that the window keeps; in a warm-up the
+ * staging that the recorded run will need is set aside [C6, C7]. */
 rondo_status rdo_stage_write(rdo_call *call, rdo_op *op);
 
 /* Device lock held: whether no running work uses the block. */

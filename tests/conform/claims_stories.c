@@ -220,11 +220,17 @@ static void asking_for_a_story_checks_its_arguments(struct conform *t) {
     expect_forgotten(RONDO_RANGE);
 }
 
-/* [E1] A status is its number and its code: another code with the same number never was. */
-static void a_status_with_a_wrong_code_has_no_story(struct conform *t) {
-    rondo_buffer buffer = conform_buffer(t, 64);
-    rondo_status status = fail_uncarried(t, buffer, 1);
-    expect_forgotten((status & ~UINT64_C(0xffff)) | RONDO_KERNEL);
+/* [E1, T6] The status of a skip is another code for the failure that caused it. */
+static void the_status_of_a_skip_tells_the_failure_behind_it(struct conform *t) {
+    rondo_buffer a = spoiled_buffer(t, 64, "cause");
+    rondo_buffer b = conform_buffer(t, 64);
+    rondo_status status =
+        CHECK_CODE(rondo_copy(t->stream, rondo_whole(b), rondo_whole(a), "skip"), RONDO_TAINTED);
+    rondo_fault fault = conform_fault(status);
+    CHECK(fault.status == status);
+    CHECK(fault.root == rondo_fault_root(status));
+    CHECK_EQUAL(rondo_status_code(fault.root), RONDO_KERNEL);
+    assert_string_equal(fault.label, "cause");
 }
 
 /* [E1] */
@@ -352,26 +358,26 @@ static void two_reads_tell_two_stories(struct conform *t) {
 }
 
 const struct conform_case conform_claims_stories_cases[] = {
-    CONFORM_CASE(a_failed_read_tells_the_chain_nearest_first, NEEDS_NOTHING),
+    CONFORM_CASE(a_failed_read_tells_the_chain_nearest_first, NEEDS_FAILURES),
     CONFORM_CASE(a_chain_names_kernels_and_the_root, NEEDS_KERNELS),
-    CONFORM_CASE(a_read_next_to_the_root_has_an_empty_chain, NEEDS_NOTHING),
-    CONFORM_CASE(a_chain_fits_the_room_that_there_is, NEEDS_NOTHING),
-    CONFORM_CASE(the_newest_16_skips_are_kept_and_all_are_counted, NEEDS_NOTHING),
-    CONFORM_CASE(carriers_are_counted, NEEDS_NOTHING),
+    CONFORM_CASE(a_read_next_to_the_root_has_an_empty_chain, NEEDS_FAILURES),
+    CONFORM_CASE(a_chain_fits_the_room_that_there_is, NEEDS_FAILURES),
+    CONFORM_CASE(the_newest_16_skips_are_kept_and_all_are_counted, NEEDS_FAILURES),
+    CONFORM_CASE(carriers_are_counted, NEEDS_FAILURES),
     CONFORM_CASE(the_newest_256_uncarried_stories_are_kept_and_never_mixed_up, NEEDS_NOTHING),
-    CONFORM_CASE(a_carried_story_outlives_any_number_of_others, NEEDS_NOTHING),
+    CONFORM_CASE(a_carried_story_outlives_any_number_of_others, NEEDS_FAILURES),
     CONFORM_CASE(numbers_are_never_used_twice, NEEDS_NOTHING),
     CONFORM_CASE(a_story_names_operation_label_and_stream, NEEDS_NOTHING),
     CONFORM_CASE(asking_for_a_story_checks_its_arguments, NEEDS_NOTHING),
-    CONFORM_CASE(a_status_with_a_wrong_code_has_no_story, NEEDS_NOTHING),
+    CONFORM_CASE(the_status_of_a_skip_tells_the_failure_behind_it, NEEDS_FAILURES),
     CONFORM_CASE(the_root_of_a_failure_without_a_cause_is_itself, NEEDS_NOTHING),
     CONFORM_CASE(a_story_fits_the_text_that_there_is, NEEDS_NOTHING),
     CONFORM_CASE(a_story_is_the_same_from_another_thread, NEEDS_NOTHING),
     CONFORM_CASE(a_story_outlives_its_device, NEEDS_NOTHING),
     CONFORM_CASE(a_device_that_never_opened_has_a_story, NEEDS_NOTHING),
     CONFORM_CASE(every_code_has_a_name_and_a_sentence, NEEDS_NOTHING),
-    CONFORM_CASE(failures_are_counted, NEEDS_NOTHING),
-    CONFORM_CASE(the_story_of_a_read_stays_when_its_bytes_heal, NEEDS_NOTHING),
-    CONFORM_CASE(two_reads_tell_two_stories, NEEDS_NOTHING),
+    CONFORM_CASE(failures_are_counted, NEEDS_FAILURES),
+    CONFORM_CASE(the_story_of_a_read_stays_when_its_bytes_heal, NEEDS_FAILURES),
+    CONFORM_CASE(two_reads_tell_two_stories, NEEDS_FAILURES),
     CONFORM_END,
 };

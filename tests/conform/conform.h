@@ -30,7 +30,8 @@ enum conform_need {
     NEEDS_MAP = 2,     /* device memory can be mapped */
     NEEDS_IMPORT = 4,  /* the caller's memory can become a device buffer */
     NEEDS_NATIVE = 8,  /* runs native kernels made by hand from a C function */
-    NEEDS_CAPS = 16    /* limits the memory that it gives */
+    NEEDS_CAPS = 16,   /* limits the memory that it gives */
+    NEEDS_FAILURES = 32 /* work on device memory can fail while it runs: host calls reach that memory */
 };
 
 /* What the fixture hands to a case. */
@@ -155,7 +156,11 @@ rondo_status conform_launch_add_alias(struct conform *t, rondo_stream *stream, r
 rondo_status conform_launch_count(struct conform *t, rondo_stream *stream, rondo_span counter, uint64_t items,
                                   const char *label);
 
-/* Spoils the span on `stream`: without kernels too, by a host call that declares to write it and fails. */
+/* Spoils the span on `stream`, by a host call that declares to write it and fails. Needs NEEDS_FAILURES unless the
+ * span is of a host block. */
 void conform_spoil(rondo_stream *stream, rondo_span span, const char *label);
+
+/* What a call that was refused would have written cannot be read, because of that refusal [T8]. */
+void conform_expect_claimed(rondo_span span, rondo_code refusal);
 
 #endif

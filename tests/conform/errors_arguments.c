@@ -79,10 +79,14 @@ static const struct attempt attempts[] = {
     {"host_call", try_host_call},
 };
 
-#define ATTEMPTS (sizeof attempts / sizeof attempts[0])
+/* The host call comes last, so that it can be left out where the host cannot reach device memory. */
+static size_t attempts_on(const struct conform *t) {
+    size_t all = sizeof attempts / sizeof attempts[0];
+    return (conform_backend_find(t->backend)->offers & NEEDS_MAP) != 0 ? all : all - 1;
+}
 
 static void expect_all(struct conform *t, rondo_stream *stream, rondo_buffer buffer, rondo_code code) {
-    for (size_t i = 0; i < ATTEMPTS; i++) {
+    for (size_t i = 0; i < attempts_on(t); i++) {
         rondo_status status = attempts[i].run(t, stream, buffer);
         if (rondo_status_code(status) != code) {
             print_error("%s:\n", attempts[i].name);
@@ -163,7 +167,7 @@ static void a_number_that_never_was_a_buffer_is_stale_everywhere(struct conform 
 /* [E2] A buffer that is too small, where the calls need 16 bytes. */
 static void a_span_past_the_end_is_out_of_range_everywhere(struct conform *t) {
     rondo_buffer small = conform_buffer(t, 15);
-    for (size_t i = 0; i < ATTEMPTS; i++) {
+    for (size_t i = 0; i < attempts_on(t); i++) {
         if (attempts[i].run != try_fill) {
             CHECK_CODE(attempts[i].run(t, t->stream, small), RONDO_RANGE);
         }
@@ -173,12 +177,14 @@ static void a_span_past_the_end_is_out_of_range_everywhere(struct conform *t) {
     expect_all(t, t->stream, enough, RONDO_CODE_OK);
 }
 
-/* [E2] */
+/* [E2, T8] */
 static void bytes_of_nowhere_are_invalid(struct conform *t) {
     rondo_buffer buffer = fives(t);
-    CHECK_CODE(rondo_write(t->stream, rondo_whole(buffer), NULL, NULL), RONDO_INVALID);
     CHECK_CODE(rondo_read(t->stream, rondo_whole(buffer), NULL, NULL), RONDO_INVALID);
     expect_fives(t, buffer);
+    CHECK_CODE(rondo_write(t->stream, rondo_slice(buffer, 32, 32), NULL, NULL), RONDO_INVALID);
+    CHECK_OK(conform_try_read(t->stream, rondo_slice(buffer, 0, 32)));
+    conform_expect_claimed(rondo_slice(buffer, 32, 32), RONDO_INVALID);
 }
 
 /* [E2] Refusals of arguments neither count as work nor run anything. */

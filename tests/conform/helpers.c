@@ -165,6 +165,11 @@ rondo_fault conform_fault(rondo_status status) {
     return fault;
 }
 
+void conform_expect_claimed(rondo_span span, rondo_code refusal) {
+    rondo_status status = CHECK_CODE(rondo_span_status(span), RONDO_TAINTED);
+    CHECK_EQUAL(rondo_status_code(rondo_fault_root(status)), refusal);
+}
+
 static int fail_on_purpose(void *user, const rondo_host_access *accesses, size_t count) {
     (void)user;
     (void)accesses;

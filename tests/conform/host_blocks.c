@@ -175,7 +175,7 @@ static void up_and_down_keep_the_order_of_the_stream(struct conform *t) {
     }
 }
 
-/* [E2] */
+/* [E2, T8] */
 static void live_writes_and_downloads_need_a_block_of_their_size(struct conform *t) {
     rondo_buffer buffer = conform_buffer(t, 64);
     rondo_buffer block = conform_host_block(t, 64);
@@ -190,8 +190,11 @@ static void live_writes_and_downloads_need_a_block_of_their_size(struct conform 
     CHECK_CODE(rondo_read_async(t->stream, device, other, NULL), RONDO_INVALID);
     CHECK_CODE(rondo_write_live(t->stream, device, rondo_whole(RONDO_NO_BUFFER), NULL), RONDO_STALE);
     CHECK_CODE(rondo_read_async(t->stream, rondo_whole(RONDO_NO_BUFFER), rondo_whole(block), NULL), RONDO_STALE);
-    CHECK_OK(rondo_write_live(t->stream, device, rondo_whole(block), NULL));
+    conform_expect_claimed(device, RONDO_STALE);
+    conform_expect_claimed(rondo_whole(block), RONDO_STALE);
+    conform_fill_i32(t, buffer, 1);
     CHECK_OK(rondo_read_async(t->stream, device, rondo_whole(block), NULL));
+    CHECK_OK(rondo_write_live(t->stream, device, rondo_whole(block), NULL));
 }
 
 /* [E2] */
@@ -217,7 +220,8 @@ static void a_block_can_be_mapped(struct conform *t) {
     CHECK(data == (unsigned char *)rondo_host_data(block) + 16);
     CHECK_CODE(rondo_read_async(t->stream, rondo_whole(conform_buffer(t, 64)), rondo_whole(block), NULL), RONDO_BUSY);
     CHECK_OK(rondo_unmap(t->stream, rondo_slice(block, 16, 16)));
-    CHECK_OK(rondo_host_wait(block));
+    CHECK_OK(rondo_span_status(rondo_slice(block, 16, 16)));
+    conform_expect_claimed(rondo_slice(block, 0, 16), RONDO_BUSY);
 }
 
 /* [M6] */

@@ -71,8 +71,9 @@ static void a_dead_id_never_reaches_the_memory_of_its_successor(struct conform *
     int32_t other = 3;
     CHECK_CODE(rondo_fill(t->stream, rondo_whole(first), &other, sizeof other, NULL), RONDO_STALE);
     CHECK_CODE(rondo_copy(t->stream, rondo_whole(first), rondo_whole(second), NULL), RONDO_STALE);
-    CHECK_CODE(rondo_copy(t->stream, rondo_whole(second), rondo_whole(first), NULL), RONDO_STALE);
     conform_expect_all_i32(t, second, 2, 16);
+    CHECK_CODE(rondo_copy(t->stream, rondo_whole(second), rondo_whole(first), NULL), RONDO_STALE);
+    conform_expect_claimed(rondo_whole(second), RONDO_STALE);
 }
 
 /* [O4] */

@@ -169,6 +169,87 @@ static void an_update_keeps_a_buffer_that_another_node_still_uses(struct conform
     conform_expect_all_i32(t, b, 1, ITEMS);
 }
 
+/* Temporaries of random sizes that come and go in a window, each written by one launch: their room is cut and
+ * joined many times over, so that the bytes of one node lie in what later was a piece of something else. */
+enum { TEMPORARIES = 60, LIVE_MAX = 6, LARGEST = 8192 };
+
+struct churn {
+    struct conform *t;
+    uint64_t sizes[TEMPORARIES];
+    uint64_t picks[TEMPORARIES];
+};
+
+static rondo_status play_churn(rondo_stream *stream, void *user) {
+    const struct churn *c = user;
+    rondo_buffer live[LIVE_MAX];
+    size_t count = 0;
+    rondo_status status = RONDO_OK;
+    for (size_t i = 0; i < TEMPORARIES && !status; i++) {
+        while (count > 0 && (count == LIVE_MAX || c->picks[i] % 3 == 0)) {
+            size_t gone = c->picks[i] / 3 % count;
+            rondo_buffer_release(live[gone]);
+            live[gone] = live[--count];
+            if (count < LIVE_MAX - 2) break;
+        }
+        status = rondo_buffer_create(stream, c->sizes[i], RONDO_USAGE_GENERAL, &live[count]);
+        if (status) break;
+        status = conform_launch_iota(c->t, stream, rondo_whole(live[count++]), (int32_t)i, c->sizes[i] / 4, NULL);
+    }
+    while (count > 0) rondo_buffer_release(live[--count]);
+    return status;
+}
+
+/* Every second node or so gets a buffer that is the graph's alone right away. */
+static void update_some(struct conform *t, struct rng *rng, rondo_graph *graph) {
+    for (uint64_t node = 0; node < TEMPORARIES; node++) {
+        if (rng_below(rng, 2) == 0) continue;
+        rondo_buffer aside = RONDO_NO_BUFFER;
+        CHECK_OK(rondo_buffer_create(t->stream, LARGEST, RONDO_USAGE_GENERAL, &aside));
+        const rondo_update update = rondo_update_span(node, "x", rondo_whole(aside));
+        CHECK_OK(rondo_graph_update(graph, &update, 1));
+        rondo_buffer_release(aside);
+        if (rng_below(rng, 4) == 0) CHECK_OK(rondo_graph_replay(graph, t->stream));
+    }
+    CHECK_OK(rondo_graph_replay(graph, t->stream));
+}
+
+static void check_canaries(struct conform *t, struct rng *rng, rondo_graph *graph) {
+    enum { CANARIES = 200 };
+    rondo_buffer canaries[CANARIES];
+    uint64_t sizes[CANARIES];
+    for (int32_t i = 0; i < CANARIES; i++) {
+        sizes[i] = 64 * (1 + rng_below(rng, 32));
+        CHECK_OK(rondo_buffer_create(t->stream, sizes[i], RONDO_USAGE_GENERAL, &canaries[i]));
+        conform_fill_i32(t, canaries[i], -1 - i);
+    }
+    CHECK_OK(rondo_graph_replay(graph, t->stream));
+    for (int32_t i = 0; i < CANARIES; i++) {
+        conform_expect_all_i32(t, canaries[i], -1 - i, sizes[i] / 4);
+        rondo_buffer_release(canaries[i]);
+    }
+}
+
+/* [R9, P3] A node's temporary is changed for another buffer: what other nodes still write stays theirs. */
+static void updates_of_temporaries_give_up_no_byte_that_another_node_uses(struct conform *t) {
+    uint64_t seed = rng_first_seed();
+    for (uint64_t run = 0; run < 60; run++) {
+        struct rng rng = {seed + run};
+        struct churn churn = {.t = t};
+        for (size_t i = 0; i < TEMPORARIES; i++) {
+            churn.sizes[i] = 64 * (1 + rng_below(&rng, LARGEST / 64));
+            churn.picks[i] = rng_below(&rng, 1000);
+        }
+        print_message("seed %" PRIu64 "\n", seed + run);
+        rondo_graph *graph = capture_step(t, t->stream, play_churn, &churn);
+        check_canaries(t, &rng, graph);
+        update_some(t, &rng, graph);
+        check_canaries(t, &rng, graph);
+        update_some(t, &rng, graph);
+        check_canaries(t, &rng, graph);
+        rondo_graph_release(graph);
+    }
+}
+
 /* [R9, R2] */
 static void live_in_is_found_anew_after_an_update(struct conform *t) {
     struct made m = make(t);
@@ -252,6 +333,7 @@ const struct conform_case conform_update_buffer_cases[] = {
     CONFORM_CASE(an_update_to_another_devices_buffer_is_refused, NEEDS_KERNELS),
     CONFORM_CASE(an_update_gives_the_old_buffer_back_and_keeps_the_new_one, NEEDS_KERNELS),
     CONFORM_CASE(an_update_keeps_a_buffer_that_another_node_still_uses, NEEDS_KERNELS),
+    CONFORM_CASE(updates_of_temporaries_give_up_no_byte_that_another_node_uses, NEEDS_KERNELS),
     CONFORM_CASE(live_in_is_found_anew_after_an_update, NEEDS_KERNELS),
     CONFORM_CASE(an_output_that_moves_away_makes_its_reader_a_live_in, NEEDS_KERNELS),
     CONFORM_CASE(the_walk_shows_what_an_update_changed, NEEDS_KERNELS),

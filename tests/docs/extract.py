@@ -46,7 +46,8 @@ FRAGMENT_TAIL = """
 }
 """
 
-WARNINGS = ["-std=c17", "-D_GNU_SOURCE", "-DRONDO_KERNELS_NO_TEXT", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable",
+WARNINGS = ["-std=c17", "-D_GNU_SOURCE", "-DRONDO_KERNELS_NO_TEXT",
+            "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable",
             "-Wno-unused-parameter", "-Wno-unused-but-set-variable", "-Wno-unused-function"]
 OUTPUT_WITHIN_LINES = 4
 RUN_TIMEOUT_S = 120
