@@ -45,7 +45,8 @@ rondo_status rondo_kernel_create(rondo_device *handle, const rondo_kernel_desc *
     if (out_kernel == NULL) RDO_REFUSE(RONDO_INVALID, "out_kernel is null");
     *out_kernel = NULL;
     RDO_TRY(rdo_api_device(where, handle, &device));
-    if (desc != NULL) named.kernel = desc->name;
+    if (desc == NULL) RDO_REFUSE(RONDO_INVALID, "desc is null");
+    named.kernel = desc->name;
     rondo_status status = rdo_kernel_check(where, desc);
     if (status == RONDO_OK) status = load(where, &device->engine, desc, &kernel);
     if (kernel != NULL) *out_kernel = rdo_handle(kernel->handle);

@@ -9,7 +9,7 @@
 static _Atomic uint64_t last_window_id;
 
 /* Room for one more element of a list. */
-#define GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
+#define GROW(list, type) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof(type))
 #define FREE_LIST(list) (rdo_free((list)->data), memset((list), 0, sizeof *(list)))
 
 void rdo_window_init(rdo_window *window, rdo_captures *device) {
@@ -71,14 +71,14 @@ void rdo_window_abort(rdo_window *window) {
 
 bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
     if (!rdo_window_is_recording(window) || low >= high) return true;
-    if (!GROW(&window->writes)) return false;
+    if (!GROW(&window->writes, rdo_weak)) return false;
     window->writes.data[window->writes.count++] = (rdo_weak){memory, {memory->id, low, high}};
     return true;
 }
 
 bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
     if (!rdo_window_is_recording(window) || page == NULL) return true;
-    if (!GROW(&window->touched)) return false;
+    if (!GROW(&window->touched, rdo_touch)) return false;
     if (page->slices[slice].window == window->id) {
         page->slices[slice].touched = true;
     } else {
@@ -90,21 +90,21 @@ bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, ui
 }
 
 bool rdo_window_prime(rdo_window *window, rdo_memory *staging) {
-    if (!rdo_window_is_prepared(window) || !GROW(&window->primed)) return false;
+    if (!rdo_window_is_prepared(window) || !GROW(&window->primed, rdo_memory *)) return false;
     window->primed.data[window->primed.count++] = staging;
     return true;
 }
 
 bool rdo_window_retain(rdo_window *window, rdo_memory *staging) {
     RDO_ASSERT(rdo_window_is_recording(window));
-    if (!GROW(&window->retained)) return false;
+    if (!GROW(&window->retained, rdo_memory *)) return false;
     window->retained.data[window->retained.count++] = staging;
     return true;
 }
 
 void rdo_window_note(rdo_window *window, const rdo_request *request, uint64_t memory_id) {
     if (!rdo_window_is_prepared(window)) return;
-    if (!GROW(&window->notes)) {
+    if (!GROW(&window->notes, rdo_note)) {
         window->notes_lost = true;
         return;
     }

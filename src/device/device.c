@@ -292,7 +292,7 @@ void rdo_device_stats(rdo_device *device, rondo_device_stats *out) {
     *out = (rondo_device_stats){.streams = engine->stream_count,
                                 .kernels = engine->kernel_count,
                                 .events = engine->event_count,
-                                .graphs = engine->graph_count,
+                                .graphs = books->holder_count,
                                 .buffers = books->buffers,
                                 .host_blocks = books->host_blocks,
                                 .launches = get(&counters->launches),
@@ -323,8 +323,8 @@ size_t rdo_device_holdings(rdo_device *device, rondo_graph_holding *out, size_t 
     rdo_books *books = &device->engine.books;
     size_t count = 0, kept = 0;
     rdo_lock_take(&books->lock);
-    for (const rdo_graph *graph = device->engine.graphs; graph != NULL; graph = graph->next) {
-        rondo_graph_holding holding = {graph->id, graph->device_bytes, graph->host_bytes, graph->recorded_count};
+    for (const rdo_holder *holder = books->holders; holder != NULL; holder = holder->next) {
+        rondo_graph_holding holding = {holder->graph_id, holder->device_bytes, holder->host_bytes, holder->nodes};
         count++;
         if (kept < capacity) {
             out[kept++] = holding;

@@ -85,10 +85,10 @@ typedef struct rdo_patch {
 
 typedef struct rdo_graph {
     rdo_return returning;
-    uint64_t handle, id;
+    uint64_t handle;
     rdo_engine *engine;
     rdo_queue *home;
-    struct rdo_graph *next, **link; /* in the engine's list; under the device lock, as refs and uses */
+    rdo_holder holder;         /* what it keeps in place; under the device lock, as refs and uses */
     uint32_t refs, uses;
     rdo_lock update_lock;      /* one update at a time; of the queues' rank */
     uint64_t address;          /* of the graph itself, see invariant 2 */
@@ -102,7 +102,7 @@ typedef struct rdo_graph {
     rdo_guard_list guards;
     rdo_memory_list retained;
     rdo_meta_pins pins;
-    uint64_t device_bytes, host_bytes, metadata_bytes;
+    uint64_t metadata_bytes;
     _Atomic uint64_t replays;
 } rdo_graph;
 

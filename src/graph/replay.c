@@ -179,7 +179,7 @@ static void claim_all(const rdo_graph *graph, const rdo_program *program, uint64
             uint64_t to = claim->high < bytes->high ? claim->high : bytes->high;
             bool own = claim->value == failure;
             low = to;
-            if (own) rdo_memory_claim(bytes->memory, from, to, failure, graph->id);
+            if (own) rdo_memory_claim(bytes->memory, from, to, failure, graph->holder.graph_id);
         }
     }
 }
@@ -192,7 +192,7 @@ static bool find_claimed_live_in(const rdo_graph *graph, const rdo_program *prog
         const rdo_ranges *claims = &bytes->memory->claims.ranges;
         const rdo_range *data = rdo_ranges_data(claims);
         for (size_t c = rdo_ranges_seek(claims, bytes->low); c < claims->count && data[c].low < bytes->high; c++) {
-            if (data[c].tag == graph->id) continue;
+            if (data[c].tag == graph->holder.graph_id) continue;
             *out_needed = (rdo_bytes){bytes->memory->id, bytes->low, bytes->high};
             *out_failure = data[c].value;
             return true;

@@ -133,7 +133,7 @@ static rdo_graph *new_graph(rdo_call *call) {
     graph->engine = call->engine;
     graph->home = call->queue;
     graph->refs = 1;
-    graph->id = atomic_fetch_add_explicit(&last_graph_id, 1, memory_order_relaxed) + 1;
+    graph->holder.graph_id = atomic_fetch_add_explicit(&last_graph_id, 1, memory_order_relaxed) + 1;
     graph->patch_end = &graph->patches;
     (void)rdo_lock_init(&graph->update_lock, RDO_RANK_QUEUE);
     return graph;
@@ -164,7 +164,8 @@ static void keep_guard(void *user, rdo_page *page, uint32_t slice) {
     rdo_graph *graph = user;
     RDO_ASSERT(graph->guards.count < graph->guards.capacity);
     graph->guards.data[graph->guards.count++] = (rdo_guard){page, slice};
-    *(page->pool == RONDO_POOL_HOST ? &graph->host_bytes : &graph->device_bytes) += page->slices[slice].size;
+    uint64_t *bytes = page->pool == RONDO_POOL_HOST ? &graph->holder.host_bytes : &graph->holder.device_bytes;
+    *bytes += page->slices[slice].size;
 }
 
 /* Device lock held: memory from outside of the window is guarded already; that of the window is from now on. */
@@ -191,7 +192,7 @@ static void commit(rdo_call *call, rdo_graph *graph) {
     graph->recorded = window->ops.data;
     graph->recorded_count = window->ops.count;
     graph->retained = rdo_window_take_retained(window);
-    for (size_t i = 0; i < graph->retained.count; i++) graph->host_bytes += graph->retained.data[i]->size;
+    for (size_t i = 0; i < graph->retained.count; i++) graph->holder.host_bytes += graph->retained.data[i]->size;
     graph->pins = window->pins;
     for (size_t i = 0; i < graph->pins.count; i++) graph->metadata_bytes += graph->pins.blocks[i]->size_bytes;
     window->arena = (rdo_arena){0};
@@ -200,11 +201,8 @@ static void commit(rdo_call *call, rdo_graph *graph) {
     (void)rdo_window_end(window, call->stream->id, &end);
     rdo_window_clear(window); /* claims stay as they were: recording was invisible to them [C15] */
     rdo_capture_stop_recording(engine);
-    graph->next = engine->graphs;
-    graph->link = &engine->graphs;
-    if (graph->next != NULL) graph->next->link = &graph->next;
-    engine->graphs = graph;
-    engine->graph_count++;
+    graph->holder.nodes = graph->recorded_count;
+    rdo_books_add_holder(&engine->books, &graph->holder);
     engine->books.children++;
 }
 
@@ -240,9 +238,7 @@ static void finish_graph(rdo_return *item) {
     for (size_t i = 0; i < graph->retained.count; i++) rdo_memory_unref(graph->retained.data[i]);
     rdo_ops_drop(engine, graph->recorded, graph->recorded_count);
     rdo_meta_release(&engine->meta, &graph->pins);
-    *graph->link = graph->next;
-    if (graph->next != NULL) graph->next->link = graph->link;
-    engine->graph_count--;
+    rdo_books_remove_holder(&engine->books, &graph->holder);
     engine->books.children--;
     rdo_books_release_pages(&engine->books, false);
     rdo_lock_give(&engine->books.lock);

@@ -78,7 +78,7 @@ static bool touches_slice(const rdo_program *program, const rdo_guard *guard) {
 static void add_guard(rdo_graph *graph, const rdo_guard *guard) {
     RDO_ASSERT(graph->guards.count < graph->guards.capacity);
     graph->guards.data[graph->guards.count++] = *guard;
-    graph->device_bytes += guard->page->slices[guard->slice].size;
+    graph->holder.device_bytes += guard->page->slices[guard->slice].size;
 }
 
 /* Gives back every slice that the access touched and that no node touches any more. */
@@ -86,7 +86,7 @@ static void give_back_unused(rdo_graph *graph, const rdo_access *access, const r
     for (size_t g = graph->guards.count; g-- > 0;) {
         rdo_guard guard = graph->guards.data[g];
         if (!on_slice(access, &guard) || touches_slice(fresh, &guard)) continue;
-        graph->device_bytes -= guard.page->slices[guard.slice].size;
+        graph->holder.device_bytes -= guard.page->slices[guard.slice].size;
         graph->guards.data[g] = graph->guards.data[--graph->guards.count];
         rdo_page_unguard(guard.page, guard.slice);
     }

@@ -9,10 +9,10 @@ rondo_status rdo_graph_info(rdo_graph *graph, rondo_graph_info *out) {
     rdo_books *books = &graph->engine->books;
     rdo_lock_take(&books->lock);
     const rdo_program *program = rdo_graph_newest(graph);
-    *out = (rondo_graph_info){.id = graph->id,
+    *out = (rondo_graph_info){.id = graph->holder.graph_id,
                               .nodes = program->count,
-                              .device_bytes = graph->device_bytes,
-                              .host_bytes = graph->host_bytes,
+                              .device_bytes = graph->holder.device_bytes,
+                              .host_bytes = graph->holder.host_bytes,
                               .metadata_bytes = graph->metadata_bytes,
                               .live_in_bytes = program->live_in_bytes,
                               .written_bytes = program->written_bytes,

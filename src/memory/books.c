@@ -99,6 +99,51 @@ void rdo_books_settle(rdo_books *books) {
     }
 }
 
+void rdo_books_add_holder(rdo_books *books, rdo_holder *holder) {
+    holder->next = books->holders;
+    holder->link = &books->holders;
+    if (holder->next != NULL) holder->next->link = &holder->next;
+    books->holders = holder;
+    books->holder_count++;
+}
+
+void rdo_books_remove_holder(rdo_books *books, rdo_holder *holder) {
+    *holder->link = holder->next;
+    if (holder->next != NULL) holder->next->link = holder->link;
+    books->holder_count--;
+}
+
+enum { NAMED_HOLDERS = 3 };
+
+static uint64_t held_bytes(const rdo_holder *holder, rondo_pool_kind kind) {
+    return kind == RONDO_POOL_HOST ? holder->host_bytes : holder->device_bytes;
+}
+
+/* The graph that keeps most of those that keep less than `below`; equal ones in the order of their ids. */
+static const rdo_holder *next_largest(const rdo_books *books, rondo_pool_kind kind, const rdo_holder *below) {
+    const rdo_holder *largest = NULL;
+    for (const rdo_holder *holder = books->holders; holder != NULL; holder = holder->next) {
+        uint64_t bytes = held_bytes(holder, kind);
+        uint64_t most = below != NULL ? held_bytes(below, kind) : UINT64_MAX;
+        bool named = below != NULL && bytes == most && holder->graph_id <= below->graph_id;
+        if (bytes == 0 || bytes > most || named) continue;
+        bool better = largest == NULL || bytes > held_bytes(largest, kind) ||
+                      (bytes == held_bytes(largest, kind) && holder->graph_id < largest->graph_id);
+        if (better) largest = holder;
+    }
+    return largest;
+}
+
+/* " (graph 7: 65536, graph 9: 4096, ...)" */
+static void name_holders(rdo_text *text, const rdo_books *books, rondo_pool_kind kind) {
+    const rdo_holder *holder = NULL;
+    for (int i = 0; i < NAMED_HOLDERS && (holder = next_largest(books, kind, holder)) != NULL; i++) {
+        rdo_text_add(text, "%s graph %llu: %llu", i == 0 ? ":" : ",", (unsigned long long)holder->graph_id,
+                     (unsigned long long)held_bytes(holder, kind));
+    }
+    if (holder != NULL && next_largest(books, kind, holder) != NULL) rdo_text_add(text, ", ...");
+}
+
 void rdo_books_describe_room(rdo_books *books, rondo_pool_kind kind, char *room, size_t size_bytes) {
     static const char *const names[RONDO_POOL_KINDS] = {"small", "shared", "own-page", "host"};
     rdo_text text = rdo_text_in(room, size_bytes);
@@ -109,5 +154,6 @@ void rdo_books_describe_room(rdo_books *books, rondo_pool_kind kind, char *room,
                  names[kind], (unsigned long long)report->reserved_bytes, (unsigned long long)report->pages,
                  (unsigned long long)(report->reserved_bytes > used ? report->reserved_bytes - used : 0),
                  (unsigned long long)report->guarded_bytes);
+    if (report->guarded_bytes != 0) name_holders(&text, books, kind);
     rdo_lock_give(&books->lock);
 }

@@ -17,6 +17,12 @@ typedef struct rdo_callback {
     void *user;
 } rdo_callback;
 
+/* What a graph keeps in place. */
+typedef struct rdo_holder {
+    struct rdo_holder *next, **link;
+    uint64_t graph_id, nodes, device_bytes, host_bytes;
+} rdo_holder;
+
 /* Bytes of the user's that are imported. */
 typedef struct rdo_import_bytes {
     uintptr_t low, high;
@@ -40,6 +46,8 @@ struct rdo_books {
     rdo_callback *callbacks;    /* due */
     rdo_import_bytes *imports;
     size_t import_count, import_capacity;
+    rdo_holder *holders; /* a graph each */
+    uint64_t holder_count;
     rondo_pool_report reports[RONDO_POOL_KINDS];
     uint64_t buffers, host_blocks; /* that users hold */
     uint64_t children;  /* objects that hold the device open */
@@ -69,7 +77,12 @@ void rdo_books_free_pages(rdo_books *books);
 /* No lock held: the same, and makes the callbacks that are due. */
 void rdo_books_settle(rdo_books *books);
 
-/* "asked for 1048576 bytes; 65536 free in 3 pages of the pool; ..." for messages. Takes the device lock. */
+/* Device lock held: a graph begins, or ends, to keep memory in place. */
+void rdo_books_add_holder(rdo_books *books, rdo_holder *holder);
+void rdo_books_remove_holder(rdo_books *books, rdo_holder *holder);
+
+/* How much the pools of this kind hold, how much of it is free, and which graphs keep how much in place: for messages.
+ * Takes the device lock. */
 void rdo_books_describe_room(rdo_books *books, rondo_pool_kind kind, char *room, size_t size_bytes);
 
 #endif

@@ -63,14 +63,14 @@ uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool
 /* Whether rdo_page_carve can be done without further memory. */
 bool rdo_page_prepare_carve(rdo_page *page);
 /* Gives `size` bytes of a free slice to `owner`; the rest stays free. Room for one more slice was prepared. */
-void rdo_page_carve(rdo_page *page, uint32_t slice, uint64_t size, rdo_memory *owner, uint64_t window);
+void rdo_page_carve(rdo_page *page, uint32_t index, uint64_t size, rdo_memory *owner, uint64_t window);
 /* The owner is gone: the slice is free, and coalesces as far as window and guards allow. */
-void rdo_page_free(rdo_page *page, uint32_t slice);
+void rdo_page_free(rdo_page *page, uint32_t index);
 /* Guard and unguard a slice. Unguarding a free slice coalesces it; that of an unreferenced owner settles it. */
-void rdo_page_guard(rdo_page *page, uint32_t slice);
-void rdo_page_unguard(rdo_page *page, uint32_t slice);
+void rdo_page_guard(rdo_page *page, uint32_t index);
+void rdo_page_unguard(rdo_page *page, uint32_t index);
 /* Sets or clears the window of a slice, keeping count. Clearing coalesces. */
-void rdo_page_set_window(rdo_page *page, uint32_t slice, uint64_t window);
+void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window);
 /* Makes one slice of neighbouring free slices of `window` (0: of none), touched ones too. */
 void rdo_page_coalesce_window(rdo_page *page, uint64_t window);
 

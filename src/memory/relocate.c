@@ -90,6 +90,7 @@ void rdo_store_relocate(rdo_store *store, void *queue, bool may_grow) {
             rdo_lock_take(&books->lock);
             /* A window may have opened meanwhile: what it was given must stay. */
             if (books->recorders == 0) (void)empty_pages(store, queue, &largest);
+            store->fresh = NULL;
             rdo_lock_give(&books->lock);
         }
     }

@@ -78,6 +78,7 @@ static void bind(rdo_page *page, uint32_t slice, rdo_memory *memory) {
 }
 
 bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *memory, bool own_only) {
+    store->fresh = NULL;
     if (request->size == 0) return true;
     rondo_pool_kind kind = rdo_store_pool(store->books, request);
     rdo_pool *pool = &store->pools[kind];
@@ -150,7 +151,7 @@ static bool link_page(rdo_store *store, rondo_pool_kind kind, rdo_page *page) {
     rdo_pool *pool = &store->pools[kind];
     uint32_t index = 0;
     while (index < pool->count && pool->pages[index] != NULL) index++;
-    if (index == pool->count && !rdo_grow(&pool->pages, &pool->capacity, (size_t)index + 1, sizeof *pool->pages)) {
+    if (index == pool->count && !rdo_grow(&pool->pages, &pool->capacity, (size_t)index + 1, sizeof(rdo_page *))) {
         return false;
     }
     if (index == pool->count) pool->count++;
@@ -183,6 +184,7 @@ static rondo_backend_result add_page(rdo_store *store, const rdo_request *reques
     bool linked = page != NULL && link_page(store, kind, page);
     if (linked) {
         page->usage = request->usage;
+        store->fresh = page;
         if (request->window != 0) rdo_page_set_window(page, 0, request->window);
         if (kind == RONDO_POOL_SHARED && size > store->shared_page_bytes) store->shared_page_bytes = size;
     }
@@ -307,6 +309,7 @@ void rdo_memory_recycle(rdo_return *item) {
 
 static bool releasable(const rdo_page *page, bool all) {
     if (page == NULL || page->used != 0 || page->guarded != 0 || page->marked != 0 || page->imported) return false;
+    if (page == page->store->fresh) return false;
     return all || outdated(page) || page->usage == RONDO_USAGE_ONE_OFF;
 }
 

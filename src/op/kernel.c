@@ -60,7 +60,6 @@ static rondo_status check_group(const rdo_where *where, const rondo_kernel_desc 
 
 rondo_status rdo_kernel_check(const rdo_where *where, const rondo_kernel_desc *desc) {
     static const uint8_t zero[sizeof desc->reserved];
-    if (desc == NULL) REFUSE(RONDO_INVALID, "desc is null");
     if (desc->name == NULL || desc->name[0] == '\0') REFUSE(RONDO_INVALID, "the kernel has no name");
     if (memcmp(desc->reserved, zero, sizeof zero) != 0) {
         REFUSE(RONDO_INVALID, "reserved fields of kernel '%s' are not zero", desc->name);

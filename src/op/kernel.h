@@ -16,7 +16,7 @@ typedef struct rdo_kernel {
     bool can_fail;
 } rdo_kernel;
 
-/* Checks a description on Rondo's own rules, the same for every backend. */
+/* Checks a description, not null, on Rondo's own rules, the same for every backend. */
 rondo_status rdo_kernel_check(const rdo_where *where, const rondo_kernel_desc *desc);
 /* A copy of a checked description, not yet loaded; NULL without memory. */
 rdo_kernel *rdo_kernel_new(rdo_books *books, const rondo_kernel_desc *desc);

@@ -10,8 +10,6 @@ static rondo_code full_code(const rdo_request *request) {
     return request->host ? RONDO_NO_HOST_MEMORY : RONDO_NO_DEVICE_MEMORY;
 }
 
-/* "graph 7 (65536 bytes), graph 9 (...)": which graphs keep memory in place is graph-room knowledge; the store
- * knows how much, and rondo_device_list_graphs tells which. */
 static rondo_status refuse_full(const rdo_call *call, const rdo_request *request) {
     char room[RONDO_MESSAGE_MAX / 2];
     rdo_books *books = &call->engine->books;
@@ -198,7 +196,8 @@ static void drop_staging(rdo_books *books, rdo_memory *memory) {
 rondo_status rdo_stage(rdo_call *call, const void *data, uint64_t size, rdo_memory **out_memory) {
     rdo_window *window = &call->queue->window;
     rdo_request request = {.size = size, .host = true};
-    RDO_TRY(rdo_allocate(call, &request, true, out_memory));
+    rondo_status status = rdo_allocate(call, &request, true, out_memory);
+    if (status != RONDO_OK || *out_memory == NULL) return status;
     memcpy((*out_memory)->host_data, data, size);
     bool held = rdo_window_is_recording(window) ? rdo_window_retain(window, *out_memory)
                                                 : rdo_window_prime(window, *out_memory);

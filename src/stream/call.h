@@ -12,8 +12,8 @@ typedef struct rdo_call {
 } rdo_call;
 
 /* Finds the stream, refuses what no call may do (from inside a kernel, after a fork), takes the queue's lock.
- * `stream` is the public handle. */
-rondo_status rdo_call_begin(rdo_call *call, const void *stream, const char *operation, const char *label);
+ * `handle` is the stream's public one. */
+rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label);
 /* Gives the lock back, settles, logs a failure. Returns `status`. */
 rondo_status rdo_call_end(rdo_call *call, rondo_status status);
 

@@ -39,8 +39,7 @@ struct rdo_engine {
     rdo_order order;
     rdo_meta meta;          /* under the device lock, as all below */
     rdo_stream *streams;
-    struct rdo_graph *graphs; /* list, see graph/graph.h */
-    uint64_t stream_count, kernel_count, event_count, graph_count;
+    uint64_t stream_count, kernel_count, event_count;
     rdo_counters counters;
     rdo_queue *queues;
     uint32_t queue_count;

@@ -5,24 +5,36 @@
 #include "base/check.h"
 #include "op/args.h"
 
-#define FOR_ROWS(access, low_, high_)                                                              \
-    for (uint64_t row_ = 0, low_ = (access)->low, high_ = (access)->low + (access)->row_bytes;     \
-         (access)->row_bytes != 0 && row_ < (access)->rows;                                        \
-         row_++, low_ += (access)->pitch, high_ += (access)->pitch)
+/* Calls `visit` for each row of bytes of an access. */
+static void for_rows(const rdo_access *access,
+                     void (*visit)(rdo_memory *memory, uint64_t low, uint64_t high, uint64_t x), uint64_t x) {
+    for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
+        uint64_t low = access->low + row * access->pitch;
+        visit(access->memory, low, low + access->row_bytes, x);
+    }
+}
+
+static void claim_row(rdo_memory *memory, uint64_t low, uint64_t high, uint64_t failure) {
+    rdo_memory_claim(memory, low, high, failure, 0);
+}
+
+static void release_row(rdo_memory *memory, uint64_t low, uint64_t high, uint64_t unused) {
+    (void)unused;
+    rdo_memory_unclaim(memory, low, high);
+}
 
 void rdo_claim_writes(const rdo_op *op, uint64_t failure) {
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
         if (!rdo_access_writes(access) || access->memory->id != access->id) continue;
-        FOR_ROWS(access, low, high) rdo_memory_claim(access->memory, low, high, failure, 0);
+        for_rows(access, claim_row, failure);
     }
 }
 
 void rdo_release_writes(const rdo_op *op) {
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        if (!rdo_access_writes(access)) continue;
-        FOR_ROWS(access, low, high) rdo_memory_unclaim(access->memory, low, high);
+        if (rdo_access_writes(access)) for_rows(access, release_row, 0);
     }
 }
 
@@ -38,7 +50,8 @@ bool rdo_find_claimed_input(const rdo_op *op, rdo_bytes *out_bytes, uint64_t *ou
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
         if (!rdo_access_reads(access) || !rdo_claims_any(&access->memory->claims)) continue;
-        FOR_ROWS(access, low, high) {
+        for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
+            uint64_t low = access->low + row * access->pitch, high = low + access->row_bytes;
             const rdo_range *claim = rdo_claims_find(&access->memory->claims, low, high);
             if (claim == NULL) continue;
             *out_bytes = (rdo_bytes){access->id, low, high};
@@ -266,8 +279,9 @@ static rondo_status play(rdo_call *call, rdo_op *op) {
     rondo_backend_outcome outcome;
     rdo_store *own = &call->queue->store;
     rdo_order *order = &call->engine->order;
-    if (RDO_LIKELY(all_at_home(op, own) && atomic_load(&call->engine->books.claimed) == 0)) {
-        if (RDO_LIKELY(rdo_order_enter_fast(own))) {
+    if (RDO_LIKELY(all_at_home(op, own))) {
+        /* Claims are asked for only once no other queue can be placing one on memory of this one. */
+        if (RDO_LIKELY(rdo_order_enter_fast(own) && atomic_load(&call->engine->books.claimed) == 0)) {
             rdo_op_locate(op);
             rondo_backend_result result = resolve_and_run(call, op, &outcome);
             rondo_status status = finish(call, op, result, &outcome);

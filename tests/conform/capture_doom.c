@@ -208,7 +208,7 @@ static rondo_status replay_of_a_dead_graph(const struct scene *s) {
 static rondo_status replay_of_spoiled_live_in(const struct scene *s) {
     return rondo_graph_replay(s->reads_tainted, s->stream);
 }
-static rondo_status event_record_of_a_null_event(const struct scene *s) {
+static rondo_status record_of_a_null_event(const struct scene *s) {
     return rondo_event_record(s->stream, NULL, "bad");
 }
 static rondo_status wait_for_a_null_event(const struct scene *s) {
@@ -309,7 +309,7 @@ static void doom(struct conform *t, rondo_status (*attempt)(const struct scene *
     X(host_call_of_spoiled_input, RONDO_TAINTED, NEEDS_MAP, 0)                                        \
     X(replay_of_a_dead_graph, RONDO_STALE, NEEDS_NOTHING, UNLABELLED)                                 \
     X(replay_of_spoiled_live_in, RONDO_TAINTED, NEEDS_NOTHING, UNLABELLED)                            \
-    X(event_record_of_a_null_event, RONDO_STALE, NEEDS_NOTHING, 0)                                    \
+    X(record_of_a_null_event, RONDO_STALE, NEEDS_NOTHING, 0)                                          \
     X(wait_for_a_null_event, RONDO_STALE, NEEDS_NOTHING, 0)                                           \
     X(wait_for_an_event_that_was_never_recorded, RONDO_STATE, NEEDS_NOTHING, 0)                       \
     X(wait_for_an_event_of_before_the_window, RONDO_STATE, NEEDS_NOTHING, 0)                          \
@@ -433,10 +433,10 @@ static void forbid(struct conform *t, forbidden attempt) {
 }
 
 #define FORBIDDEN_CASES(X)      \
-    X(read, NEEDS_NOTHING)      \
-    X(sync, NEEDS_NOTHING)      \
-    X(profile, NEEDS_NOTHING)   \
-    X(map, NEEDS_MAP)           \
+    X(read, NEEDS_NOTHING)                                                                            \
+    X(sync, NEEDS_NOTHING)                                                                            \
+    X(profile, NEEDS_NOTHING)                                                                         \
+    X(map, NEEDS_MAP)                                                                                 \
     X(device_sync, NEEDS_NOTHING)
 #define DEFINE_FORBIDDEN(kind, needs)                                                                 \
     static void the_owners_##kind##_in_a_window_is_forbidden_and_dooms_nothing(struct conform *t) {   \

@@ -18,6 +18,19 @@ static void an_event_of_a_window_completes_at_each_replay(struct conform *t) {
     CHECK_OK(rondo_event_sync(event));
 }
 
+/* [C24] An event that had completed before is open again once a window records it. */
+static void a_completed_event_that_a_window_records_waits_for_its_replay(struct conform *t) {
+    rondo_event *event = conform_event(t);
+    CHECK_OK(rondo_event_record(t->stream, event, NULL));
+    CHECK_OK(rondo_event_sync(event));
+    open_window(t->stream);
+    CHECK_OK(rondo_event_record(t->stream, event, NULL));
+    rondo_graph *graph = seal(t, t->stream);
+    CHECK_CODE(rondo_event_status(event), RONDO_NOT_READY);
+    CHECK_OK(rondo_graph_replay(graph, t->stream));
+    CHECK_OK(rondo_event_sync(event));
+}
+
 /* [C24] Timing marks inside a graph: nothing before the first replay, then always the latest one. */
 static void the_time_between_two_events_of_a_graph_is_that_of_its_latest_replay(struct conform *t) {
     rondo_event *start = conform_event(t), *end = conform_event(t);
@@ -122,6 +135,7 @@ static void an_event_of_a_lost_window_does_not_complete(struct conform *t) {
 
 const struct conform_case conform_capture_events_cases[] = {
     CONFORM_CASE(an_event_of_a_window_completes_at_each_replay, NEEDS_NOTHING),
+    CONFORM_CASE(a_completed_event_that_a_window_records_waits_for_its_replay, NEEDS_NOTHING),
     CONFORM_CASE(the_time_between_two_events_of_a_graph_is_that_of_its_latest_replay, NEEDS_NOTHING),
     CONFORM_CASE(a_wait_for_an_event_of_the_same_window_is_recorded, NEEDS_NOTHING),
     CONFORM_CASE(a_wait_for_an_event_of_another_window_dooms, NEEDS_NOTHING),

@@ -2,6 +2,12 @@
  * the window. */
 #include "capture_tools.h"
 
+static uint64_t reserved_bytes(struct conform *t) {
+    uint64_t sum = 0;
+    for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) sum += conform_report(t, (rondo_pool_kind)kind).reserved_bytes;
+    return sum;
+}
+
 /* A sequence of allocations and frees: every temporary is filled, and copied into `result` before it goes. */
 struct trace {
     uint64_t sizes[400];
@@ -106,6 +112,7 @@ static void a_thousand_temporaries_in_turn_need_the_room_of_few(struct conform *
         }
     }
     CHECK(window_info(t->stream).device_bytes <= 16 * SIZE);
+    CHECK(reserved_bytes(t) <= STEPS / 8 * SIZE);
     rondo_graph *graph = seal(t, t->stream);
     CHECK_EQUAL(graph_info(graph).nodes, 2 * STEPS);
     CHECK(graph_info(graph).device_bytes <= 16 * SIZE);
@@ -194,12 +201,6 @@ static void a_lost_window_gives_its_room_back(struct conform *t) {
     }
 }
 
-static uint64_t reserved_bytes(struct conform *t) {
-    uint64_t sum = 0;
-    for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) sum += conform_report(t, (rondo_pool_kind)kind).reserved_bytes;
-    return sum;
-}
-
 /* [C14, C16] */
 static void a_trim_in_a_window_takes_effect_when_it_closes(struct conform *t) {
     rondo_buffer kept = conform_buffer(t, 64), unused = RONDO_NO_BUFFER;
@@ -222,12 +223,43 @@ static void a_trim_in_a_window_takes_effect_when_it_closes(struct conform *t) {
     CHECK_EQUAL(reserved_bytes(t), after);
     CHECK_OK(rondo_graph_replay(graph, t->stream));
     conform_expect_all_i32(t, kept, 2, 16);
-    CHECK_OK(rondo_capture_prepare(t->stream)); /* one trim, one effect: the next window's room stays in the pool */
+}
+
+/* Opens a window whose warm-up used 16 MiB. */
+static void open_roomy_window(struct conform *t) {
+    rondo_buffer unused = RONDO_NO_BUFFER;
+    CHECK_OK(rondo_capture_prepare(t->stream));
     CHECK_OK(rondo_buffer_create(t->stream, 16u << 20, RONDO_USAGE_GENERAL, &unused));
     rondo_buffer_release(unused);
     CHECK_OK(rondo_capture_begin(t->stream));
-    before = reserved_bytes(t);
+}
+
+/* [C16] One trim, one effect: the room of the next window stays in the pool. */
+static void a_trim_in_a_window_takes_effect_once(struct conform *t) {
+    open_roomy_window(t);
+    CHECK_OK(rondo_device_trim(t->device, NULL));
     CHECK_OK(rondo_capture_abort(t->stream));
+    CHECK_EQUAL(reserved_bytes(t), 0);
+    open_roomy_window(t);
+    uint64_t before = reserved_bytes(t);
+    CHECK(before >= 16u << 20);
+    CHECK_OK(rondo_capture_abort(t->stream));
+    CHECK_EQUAL(reserved_bytes(t), before);
+}
+
+/* [C18, M1] One-off memory goes straight back to the device, but not while anyone records. */
+static void no_page_is_given_back_while_another_queue_records(struct conform *t) {
+    rondo_stream *stranger = conform_stranger(t, t->stream);
+    rondo_buffer buffer = conform_buffer(t, 64), one_off = RONDO_NO_BUFFER;
+    uint64_t before = reserved_bytes(t);
+    CHECK_OK(rondo_buffer_create(stranger, 4u << 20, RONDO_USAGE_ONE_OFF, &one_off));
+    uint64_t during = reserved_bytes(t);
+    CHECK(during >= before + (4u << 20));
+    open_window(t->stream);
+    rondo_buffer_release(one_off);
+    CHECK_EQUAL(reserved_bytes(t), during);
+    CHECK_OK(fill_i32(t->stream, rondo_whole(buffer), 1, NULL));
+    seal(t, t->stream);
     CHECK_EQUAL(reserved_bytes(t), before);
 }
 
@@ -330,6 +362,25 @@ static void a_thousand_recorded_writes_keep_a_thousand_snapshots(struct conform 
     for (int32_t i = 0; i < COUNT; i += 37) CHECK_EQUAL(conform_read_i32(t, target, (size_t)i), 2 * i);
 }
 
+/* [C6] One slice of staging for each recorded copy, and not a second one beside what the warm-up used. */
+static void the_warm_ups_staging_is_the_windows_at_begin(struct conform *t) {
+    enum { SIZE = 4 << 20 };
+    rondo_buffer target = conform_buffer(t, SIZE);
+    void *bytes = calloc(1, SIZE);
+    CHECK(bytes != NULL);
+    CHECK_OK(rondo_capture_prepare(t->stream));
+    CHECK_OK(rondo_write(t->stream, rondo_whole(target), bytes, NULL));
+    uint64_t warm = conform_report(t, RONDO_POOL_HOST).reserved_bytes;
+    CHECK_OK(rondo_capture_begin(t->stream));
+    CHECK_EQUAL(conform_report(t, RONDO_POOL_HOST).reserved_bytes, warm);
+    CHECK_OK(rondo_write(t->stream, rondo_whole(target), bytes, NULL));
+    free(bytes);
+    rondo_graph *graph = seal(t, t->stream);
+    CHECK_EQUAL(conform_report(t, RONDO_POOL_HOST).reserved_bytes, warm);
+    CHECK_OK(rondo_graph_replay(graph, t->stream));
+    conform_expect_all_i32(t, target, 0, SIZE / 4);
+}
+
 /* [C6, C7] Staging too is only what the warm-up showed. */
 static void a_write_that_the_warm_up_did_not_make_finds_no_staging_room(struct conform *t) {
     enum { SIZE = 16 << 20 };
@@ -418,10 +469,13 @@ const struct conform_case conform_capture_room_cases[] = {
     CONFORM_CASE(another_queue_grows_during_a_window, NEEDS_NOTHING),
     CONFORM_CASE(a_lost_window_gives_its_room_back, NEEDS_NOTHING),
     CONFORM_CASE(a_trim_in_a_window_takes_effect_when_it_closes, NEEDS_NOTHING),
+    CONFORM_CASE(a_trim_in_a_window_takes_effect_once, NEEDS_NOTHING),
+    CONFORM_CASE(no_page_is_given_back_while_another_queue_records, NEEDS_NOTHING),
     CONFORM_CASE_ON(a_window_that_ran_out_of_room_gives_all_of_it_back, NEEDS_CAPS, &CAPPED),
     CONFORM_CASE_ON(a_begin_whose_room_cannot_be_had_unwinds_the_capture, NEEDS_CAPS, &CAPPED),
     CONFORM_CASE(a_recorded_write_keeps_the_bytes_of_the_moment_of_the_call, NEEDS_NOTHING),
     CONFORM_CASE(a_thousand_recorded_writes_keep_a_thousand_snapshots, NEEDS_NOTHING),
+    CONFORM_CASE(the_warm_ups_staging_is_the_windows_at_begin, NEEDS_NOTHING),
     CONFORM_CASE(a_write_that_the_warm_up_did_not_make_finds_no_staging_room, NEEDS_NOTHING),
     CONFORM_CASE(a_recorded_live_write_follows_its_block, NEEDS_NOTHING),
     CONFORM_CASE(a_graph_gives_an_imported_block_back_once, NEEDS_NOTHING),

@@ -26,6 +26,17 @@ static const struct {
 #undef CONFORM_TABLE
 };
 
+/* Sanitizers end a process that asks for more memory than can be, or that starts threads after a fork; both are what
+ * some cases do on purpose. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    return "allocator_may_return_null=1:die_after_fork=0";
+}
+
 struct tally {
     unsigned passed, failed, lacking, excluded, unexpected;
 };

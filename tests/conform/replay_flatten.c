@@ -195,6 +195,32 @@ static void updates_of_one_graph_do_not_reach_the_other(struct conform *t) {
     CHECK_EQUAL(conform_read_i32(t, out, 1), 31);
 }
 
+/* [R8, R9] An append right after an update has the new value and the new buffer, though no replay came between. */
+static void an_append_sees_the_updates_made_before_it(struct conform *t) {
+    rondo_buffer out = conform_buffer(t, 64), other = conform_buffer(t, 64);
+    conform_fill_i32(t, out, 0);
+    open_window(t->stream);
+    CHECK_OK(conform_launch_iota(t, t->stream, rondo_whole(out), 10, 16, "iota"));
+    rondo_graph *inner = seal(t, t->stream);
+    const int32_t twenty = 20;
+    const rondo_update value = rondo_update_value(0, "start", &twenty, sizeof twenty);
+    const rondo_update span = rondo_update_span(0, "x", rondo_whole(other));
+    CHECK_OK(rondo_graph_update(inner, &value, 1));
+    open_window(t->stream);
+    CHECK_OK(rondo_graph_replay(inner, t->stream));
+    rondo_graph *with_value = seal(t, t->stream);
+    CHECK_OK(rondo_graph_update(inner, &span, 1));
+    open_window(t->stream);
+    CHECK_OK(rondo_graph_replay(inner, t->stream));
+    rondo_graph *with_both = seal(t, t->stream);
+    rondo_graph_release(inner);
+    CHECK_OK(rondo_graph_replay(with_both, t->stream));
+    CHECK_EQUAL(conform_read_i32(t, other, 1), 21);
+    conform_expect_all_i32(t, out, 0, 16);
+    CHECK_OK(rondo_graph_replay(with_value, t->stream));
+    CHECK_EQUAL(conform_read_i32(t, out, 1), 21);
+}
+
 /* [R8] Three floors: what is flat can be appended again. */
 static void a_flat_graph_can_be_appended_again(struct conform *t) {
     struct inner inner = record_inner(t);
@@ -236,6 +262,7 @@ const struct conform_case conform_replay_flatten_cases[] = {
     CONFORM_CASE(a_spoiled_live_in_of_the_inner_graph_dooms_unless_written_before, NEEDS_MAP),
     CONFORM_CASE(a_lost_window_claims_what_its_inner_graph_would_have_written, NEEDS_MAP),
     CONFORM_CASE(updates_of_one_graph_do_not_reach_the_other, NEEDS_KERNELS),
+    CONFORM_CASE(an_append_sees_the_updates_made_before_it, NEEDS_KERNELS),
     CONFORM_CASE(a_flat_graph_can_be_appended_again, NEEDS_MAP),
     CONFORM_CASE(events_of_the_inner_graph_complete_with_the_outer_one, NEEDS_NOTHING),
     CONFORM_END,

@@ -151,6 +151,25 @@ static void a_step_that_ends_or_opens_a_capture_itself_is_refused(struct conform
     }
 }
 
+/* The step gives up the window that it is recorded in and opens one of its own. */
+static rondo_status swap_the_window(rondo_stream *stream, struct step *step) {
+    rondo_status status = abort_the_window(stream, step);
+    if (!status) status = rondo_capture_prepare(stream);
+    return status ? status : rondo_capture_begin(stream);
+}
+
+/* [C21] The step's own window is the step's business, and never becomes the graph that was asked for. */
+static void a_step_that_swaps_the_window_gets_no_graph(struct conform *t) {
+    struct step step = new_step(t);
+    step.misbehave_at = 2;
+    step.misbehave = swap_the_window;
+    rondo_graph *graph = NOT_NULL;
+    CHECK_CODE(rondo_capture_step(t->stream, play, &step, &graph), RONDO_STATE);
+    CHECK(graph == NULL);
+    CHECK_OK(rondo_capture_abort(t->stream));
+    check_stream_works(t, t->stream);
+}
+
 static rondo_status do_nothing(rondo_stream *stream, void *user) {
     (void)stream;
     (void)user;
@@ -200,6 +219,7 @@ const struct conform_case conform_run_step_cases[] = {
     CONFORM_CASE(a_step_that_ignores_a_refusal_gets_no_graph, NEEDS_MAP),
     CONFORM_CASE(a_step_that_reads_gets_no_graph_and_the_reason, NEEDS_MAP),
     CONFORM_CASE(a_step_that_ends_or_opens_a_capture_itself_is_refused, NEEDS_MAP),
+    CONFORM_CASE(a_step_that_swaps_the_window_gets_no_graph, NEEDS_MAP),
     CONFORM_CASE(a_step_without_work_is_refused_as_empty, NEEDS_NOTHING),
     CONFORM_CASE(a_step_cannot_be_captured_inside_a_capture, NEEDS_NOTHING),
     CONFORM_CASE(a_step_capture_with_bad_arguments_runs_nothing, NEEDS_NOTHING),

@@ -1,0 +1,176 @@
+#include "base/thread.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "unit.h"
+
+/* [E5] */
+static void locks_are_taken_in_the_order_of_their_ranks(void **state) {
+    rdo_lock locks[4];
+    (void)state;
+    for (int i = 0; i < 4; i++) assert_true(rdo_lock_init(&locks[i], (rdo_rank)i));
+    for (int i = 0; i < 4; i++) rdo_lock_take(&locks[i]);
+    assert_int_equal(rdo_this_thread.held, 15);
+    for (int i = 0; i < 4; i++) rdo_lock_give(&locks[i]); /* giving has no order */
+    assert_int_equal(rdo_this_thread.held, 0);
+    assert_true(rdo_lock_try(&locks[1]));
+    rdo_lock_take(&locks[3]);
+    rdo_lock_give(&locks[3]);
+    rdo_lock_give(&locks[1]);
+    for (int i = 0; i < 4; i++) rdo_lock_finish(&locks[i]);
+}
+
+#if RDO_CHECKS
+/* Runs `misuse` in a child process and says by which signal that one died, 0 if it did not. */
+static int signal_of(void (*misuse)(void)) {
+    int status = 0;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGABRT, SIG_DFL); /* the test runner catches it */
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        (void)!freopen("/dev/null", "w", stderr);
+        misuse();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static rdo_lock device = RDO_LOCK_INIT(RDO_RANK_DEVICE), other_device = RDO_LOCK_INIT(RDO_RANK_DEVICE);
+static rdo_lock leaf = RDO_LOCK_INIT(RDO_RANK_LEAF), queue = RDO_LOCK_INIT(RDO_RANK_QUEUE);
+
+static void take_upwards(void) {
+    rdo_lock_take(&device);
+    rdo_lock_take(&queue);
+}
+
+static void try_upwards(void) {
+    rdo_lock_take(&leaf);
+    (void)rdo_lock_try(&device);
+}
+
+static void take_two_of_one_rank(void) {
+    rdo_lock_take(&device);
+    rdo_lock_take(&other_device);
+}
+
+static void give_what_is_not_held(void) {
+    rdo_lock_give(&leaf);
+}
+
+static void take_downwards(void) {
+    rdo_lock_take(&queue);
+    rdo_lock_take(&device);
+    rdo_lock_take(&leaf);
+}
+
+/* [E5] */
+static void another_order_of_locks_is_refused_in_debug_builds(void **state) {
+    (void)state;
+    assert_int_equal(signal_of(take_upwards), SIGABRT);
+    assert_int_equal(signal_of(try_upwards), SIGABRT);
+    assert_int_equal(signal_of(take_two_of_one_rank), SIGABRT);
+    assert_int_equal(signal_of(give_what_is_not_held), SIGABRT);
+    assert_int_equal(signal_of(take_downwards), 0);
+}
+#endif
+
+typedef struct meeting {
+    rdo_lock lock;
+    pthread_cond_t changed;
+    int turn;
+    bool tried, was_free;
+} meeting;
+
+static void *visit(void *user) {
+    meeting *m = user;
+    m->tried = true;
+    m->was_free = rdo_lock_try(&m->lock); /* the main thread holds it */
+    if (m->was_free || rdo_this_thread.held != 0) return NULL;
+    rdo_lock_take(&m->lock);
+    m->turn = 1;
+    (void)pthread_cond_signal(&m->changed);
+    while (m->turn != 2) rdo_lock_wait(&m->lock, &m->changed);
+    rdo_lock_give(&m->lock);
+    return m;
+}
+
+/* [E5] */
+static void a_held_lock_cannot_be_tried_and_a_wait_lets_go_of_it(void **state) {
+    meeting m = {.changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+    void *result;
+    (void)state;
+    assert_true(rdo_lock_init(&m.lock, RDO_RANK_DEVICE));
+    rdo_lock_take(&m.lock);
+    assert_int_equal(pthread_create(&thread, NULL, visit, &m), 0);
+    while (m.turn != 1) rdo_lock_wait(&m.lock, &m.changed); /* so the visitor could take it */
+    assert_true(m.tried && !m.was_free);
+    assert_true(rdo_this_thread.held != 0);
+    m.turn = 2;
+    (void)pthread_cond_signal(&m.changed);
+    rdo_lock_give(&m.lock);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, &m);
+    rdo_lock_finish(&m.lock);
+}
+
+/* [E5] In a forked child whoever held the lock is gone. */
+static void a_reset_lock_is_free(void **state) {
+    rdo_lock lock;
+    (void)state;
+    assert_true(rdo_lock_init(&lock, RDO_RANK_LEAF));
+    rdo_lock_take(&lock);
+    rdo_lock_reset(&lock);
+    assert_int_equal(rdo_this_thread.held, 0);
+    assert_true(rdo_lock_try(&lock));
+    rdo_lock_give(&lock);
+    rdo_lock_finish(&lock);
+}
+
+static void *look(void *user) {
+    *(bool *)user = rdo_in_work();
+    return NULL;
+}
+
+/* [E5] */
+static void only_the_thread_that_works_is_in_work(void **state) {
+    pthread_t thread;
+    bool elsewhere = true;
+    (void)state;
+    assert_false(rdo_in_work());
+    rdo_this_thread.work_depth++;
+    assert_true(rdo_in_work());
+    assert_int_equal(pthread_create(&thread, NULL, look, &elsewhere), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(elsewhere);
+    rdo_this_thread.work_depth--;
+    assert_false(rdo_in_work());
+}
+
+static void the_clock_goes_forward(void **state) {
+    (void)state;
+    uint64_t first = rdo_clock_ns(), now = first;
+    while (now == first) now = rdo_clock_ns();
+    assert_true(now > first);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locks_are_taken_in_the_order_of_their_ranks),
+#if RDO_CHECKS
+        cmocka_unit_test(another_order_of_locks_is_refused_in_debug_builds),
+#endif
+        cmocka_unit_test(a_held_lock_cannot_be_tried_and_a_wait_lets_go_of_it),
+        cmocka_unit_test(a_reset_lock_is_free),
+        cmocka_unit_test(only_the_thread_that_works_is_in_work),
+        cmocka_unit_test(the_clock_goes_forward),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
