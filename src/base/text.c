@@ -4,7 +4,7 @@
 #include <string.h>
 
 rdo_text rdo_text_in(char *room, size_t size_bytes) {
-    rdo_text text = {size_bytes != 0 ? room : NULL, size_bytes, 0};
+    rdo_text text = {size_bytes != 0 ? room : NULL, room != NULL ? size_bytes : 0, 0};
     if (text.room != NULL) text.room[0] = '\0';
     return text;
 }

@@ -98,7 +98,10 @@ typedef struct rdo_graph {
     rdo_program *program;      /* under invariant 4 */
     rdo_patch *patches, **patch_end; /* in order; under the device lock */
     _Atomic bool patched;      /* there are patches */
+    size_t waiting_programs;   /* patches that are whole programs */
     rdo_patch *applied;        /* their value bytes are in use */
+    struct rdo_label *labels;  /* for updates, see update.c; NULL until first asked for */
+    size_t label_count;
     rdo_guard_list guards;
     rdo_memory_list retained;
     rdo_meta_pins pins;

@@ -163,6 +163,16 @@ static rondo_status fall_back(rdo_call *call, rondo_stream *handle, uint64_t key
     return run_step(call, handle, step, user);
 }
 
+/* Replays a graph that this call holds like any other replay. */
+static rondo_status replay(rdo_call *call, rdo_graph *graph) {
+    rdo_lock_take(&call->engine->books.lock);
+    graph->uses++;
+    rdo_lock_give(&call->engine->books.lock);
+    rondo_status status = rdo_graph_play(call, graph);
+    rdo_graph_drop(graph);
+    return status;
+}
+
 /* Second call: recorded, sealed and replayed once. */
 static rondo_status captured_run(rdo_call *call, rondo_stream *handle, uint64_t key, rondo_step_fn step, void *user) {
     rdo_window *window = &call->queue->window;
@@ -180,7 +190,7 @@ static rondo_status captured_run(rdo_call *call, rondo_stream *handle, uint64_t 
         if (k != NULL) k->state = RUN_REFUSED;
         return fall_back(call, handle, key, step, user, status);
     }
-    status = rdo_graph_play(call, graph);
+    status = replay(call, graph);
     if (k == NULL) { /* forgotten meanwhile */
         rdo_lock_take(&call->engine->books.lock);
         rdo_graph_unref(graph);
@@ -201,7 +211,7 @@ static rondo_status run_key(rdo_call *call, rondo_stream *handle, keyed *k, rond
     case RUN_SEALED:
         k->info.last_mode = RONDO_RUN_REPLAYED;
         k->info.replayed++;
-        return rdo_graph_play(call, k->graph);
+        return replay(call, k->graph);
     default: return fall_back(call, handle, k->key, step, user, RONDO_OK);
     }
 }

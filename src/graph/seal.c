@@ -245,6 +245,7 @@ static void finish_graph(rdo_return *item) {
     rdo_object_delete(graph->handle);
     rdo_free(graph->guards.data);
     rdo_free(graph->retained.data);
+    rdo_free(graph->labels);
     rdo_free(graph->recorded);
     rdo_arena_clear(&graph->arena);
     rdo_lock_finish(&graph->update_lock);

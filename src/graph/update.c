@@ -7,6 +7,7 @@
  * Each program has ops and lists of values of its own; the bytes of a value that was ever updated lie in one place that
  * all programs of the graph point to.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -38,8 +39,10 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     }
     op->own_values |= bit;
     set_value(graph->program, patch->node, patch->param, patch->value);
-    for (const rdo_patch *later = graph->patches; later != NULL; later = later->next) {
+    size_t programs = graph->waiting_programs;
+    for (const rdo_patch *later = graph->patches; programs != 0; later = later->next) {
         if (later->program == NULL) continue;
+        programs--;
         later->program->ops[patch->node]->own_values |= bit;
         set_value(later->program, patch->node, patch->param, patch->value);
     }
@@ -47,32 +50,15 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     graph->applied = patch;
 }
 
-static bool same_slice(const rdo_guard *a, const rdo_guard *b) {
-    return a->page == b->page && a->slice == b->slice;
-}
 
-static rdo_guard guard_of(const rdo_access *access) {
-    return (rdo_guard){access->page, access->slice};
-}
-
-/* Whether the access touches bytes of the slice. */
-static bool on_slice(const rdo_access *access, const rdo_guard *guard) {
+/* Whether some node touches bytes of the slice. Asked by address, since a temporary's slice may have been cut up for
+ * later ones of the same window: then its access names the first piece only. */
+static bool touches_slice(const rdo_program *program, const rdo_guard *guard) {
     const rdo_slice *slice = &guard->page->slices[guard->slice];
     uint64_t low = guard->page->address + slice->offset;
-    return access->page == guard->page && access->address + access->low < low + slice->size &&
-           low < access->address + rdo_access_high(access);
-}
-
-/* Whether some node touches bytes of the slice. Asked by address, since a temporary's slice may have been cut up
- * for later ones of the same window: then its access names the first piece only. */
-static bool touches_slice(const rdo_program *program, const rdo_guard *guard) {
-    for (uint64_t node = 0; node < program->count; node++) {
-        const rdo_op *op = program->ops[node];
-        for (uint32_t i = 0; i < op->access_count; i++) {
-            if (on_slice(&op->accesses[i], guard)) return true;
-        }
-    }
-    return false;
+    rdo_extent bytes = {low, low + slice->size};
+    return rdo_extents_meet(&bytes, 1, program->reads.data, program->reads.count) ||
+           rdo_extents_meet(&bytes, 1, program->writes.data, program->writes.count);
 }
 
 static void add_guard(rdo_graph *graph, const rdo_guard *guard) {
@@ -81,31 +67,19 @@ static void add_guard(rdo_graph *graph, const rdo_guard *guard) {
     graph->holder.device_bytes += guard->page->slices[guard->slice].size;
 }
 
-/* Gives back every slice that the access touched and that no node touches any more. */
-static void give_back_unused(rdo_graph *graph, const rdo_access *access, const rdo_program *fresh) {
+/* What only the old program touched is given back: the last replay that used it is over. */
+static void apply_program(rdo_graph *graph, rdo_patch *patch) {
+    for (size_t i = 0; i < patch->guards.count; i++) add_guard(graph, &patch->guards.data[i]);
     for (size_t g = graph->guards.count; g-- > 0;) {
         rdo_guard guard = graph->guards.data[g];
-        if (!on_slice(access, &guard) || touches_slice(fresh, &guard)) continue;
+        if (guard.page->pool == RONDO_POOL_HOST || touches_slice(patch->program, &guard)) continue;
         graph->holder.device_bytes -= guard.page->slices[guard.slice].size;
         graph->guards.data[g] = graph->guards.data[--graph->guards.count];
         rdo_page_unguard(guard.page, guard.slice);
     }
-}
-
-/* What only the old program touched is given back: the last replay that used it is over. */
-static void apply_program(rdo_graph *graph, rdo_patch *patch) {
-    rdo_program *old = graph->program, *fresh = patch->program;
-    for (size_t i = 0; i < patch->guards.count; i++) add_guard(graph, &patch->guards.data[i]);
-    for (uint64_t node = 0; node < old->count; node++) {
-        for (uint32_t i = 0; i < old->ops[node]->access_count; i++) {
-            const rdo_access *access = &old->ops[node]->accesses[i], *now = &fresh->ops[node]->accesses[i];
-            bool same = access->address == now->address && access->low == now->low &&
-                        access->row_bytes == now->row_bytes;
-            if (!same) give_back_unused(graph, access, fresh);
-        }
-    }
-    graph->program = fresh;
-    rdo_program_delete(old);
+    rdo_program_delete(graph->program);
+    graph->program = patch->program;
+    graph->waiting_programs--;
     rdo_free(patch->guards.data);
     rdo_free(patch);
 }
@@ -158,6 +132,48 @@ typedef struct updating {
 
 #define REFUSE(code, ...) return rdo_fault_raise(&u->where, code, __VA_ARGS__)
 
+typedef struct rdo_label {
+    const char *text;
+    uint64_t node;
+} label;
+
+static int compare_labels(const void *left, const void *right) {
+    const label *a = left, *b = right;
+    int order = strcmp(a->text, b->text);
+    return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
+}
+
+/* Device lock held: the labels of the graph, sorted, made when they are first asked for; they never change. */
+static bool know_labels(rdo_graph *graph) {
+    if (graph->labels != NULL) return true;
+    graph->labels = rdo_alloc_zero((size_t)graph->recorded_count, sizeof(label));
+    if (graph->labels == NULL) return false;
+    for (uint64_t node = 0; node < graph->recorded_count; node++) {
+        if (graph->recorded[node]->label == NULL) continue;
+        graph->labels[graph->label_count++] = (label){graph->recorded[node]->label, node};
+    }
+    if (graph->label_count != 0) qsort(graph->labels, graph->label_count, sizeof(label), compare_labels);
+    return true;
+}
+
+/* How many nodes carry the label; the first of them in *out_node. */
+static uint64_t find_label(const rdo_graph *graph, const char *text, uint64_t *out_node) {
+    size_t low = 0, high = graph->label_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(graph->labels[middle].text, text) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    uint64_t found = 0;
+    for (; low < graph->label_count && strcmp(graph->labels[low].text, text) == 0; low++) {
+        if (found++ == 0) *out_node = graph->labels[low].node;
+    }
+    return found;
+}
+
 /* Finds the node that update number `index` names. */
 static rondo_status find_node(updating *u, const rdo_program *program, size_t index, uint64_t *out_node) {
     const rondo_update *update = &u->updates[index];
@@ -171,11 +187,9 @@ static rondo_status find_node(updating *u, const rdo_program *program, size_t in
         REFUSE(RONDO_RANGE, "update %zu of parameter '%s': there is no node %llu, the graph has %llu", index,
                update->param, (unsigned long long)update->node, (unsigned long long)program->count);
     }
-    for (uint64_t node = 0; update->label != NULL && node < program->count; node++) {
-        const char *label = program->ops[node]->label;
-        if (label == NULL || strcmp(label, update->label) != 0) continue;
-        found++;
-        *out_node = node;
+    if (update->label != NULL) {
+        if (!know_labels(u->graph)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory to look up labels");
+        found = find_label(u->graph, update->label, out_node);
     }
     if (update->label != NULL && found != 1) {
         REFUSE(RONDO_INVALID, "update %zu of parameter '%s': %llu nodes carry the label '%s', one is needed", index,
@@ -257,13 +271,10 @@ static rondo_status check_span(const updating *u, const rdo_op *op, const rondo_
     return RONDO_OK;
 }
 
-/* Device lock held: guards the access's slice, unless the newest program or this update does already. */
+/* Device lock held: guards the access's slice, unless the newest program does already. */
 static bool guard_new(updating *u, const rdo_program *newest, const rdo_access *access) {
-    rdo_guard guard = guard_of(access);
+    rdo_guard guard = {access->page, access->slice};
     if (guard.page == NULL || touches_slice(newest, &guard)) return true;
-    for (size_t i = 0; i < u->guards.count; i++) {
-        if (same_slice(&u->guards.data[i], &guard)) return true;
-    }
     if (!rdo_grow(&u->guards.data, &u->guards.capacity, u->guards.count + 1, sizeof guard)) return false;
     rdo_page_guard(guard.page, guard.slice);
     u->guards.data[u->guards.count++] = guard;
@@ -339,6 +350,26 @@ static void catch_up(const rdo_program *fresh, const rdo_program *newest) {
     }
 }
 
+static int compare_guards(const void *left, const void *right) {
+    const rdo_guard *a = left, *b = right;
+    if (a->page != b->page) return (uintptr_t)a->page < (uintptr_t)b->page ? -1 : 1;
+    return (a->slice > b->slice) - (a->slice < b->slice);
+}
+
+/* Device lock held: a slice that the update names more than once is guarded once. */
+static void unite_guards(rdo_guard_list *list) {
+    size_t kept = 0;
+    if (list->count != 0) qsort(list->data, list->count, sizeof *list->data, compare_guards);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept != 0 && compare_guards(&list->data[kept - 1], &list->data[i]) == 0) {
+            rdo_page_unguard(list->data[i].page, list->data[i].slice);
+        } else {
+            list->data[kept++] = list->data[i];
+        }
+    }
+    list->count = kept;
+}
+
 /* Device lock held: room for the guards of all patches, so that applying them cannot fail. */
 static bool reserve_guards(updating *u) {
     rdo_graph *graph = u->graph;
@@ -350,10 +381,12 @@ static bool reserve_guards(updating *u) {
 /* Device lock held: from here on the update is promised. */
 static rondo_status publish(updating *u) {
     rdo_graph *graph = u->graph;
+    unite_guards(&u->guards);
     if (!reserve_guards(u)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update's guards");
     for (rdo_patch *patch = u->patches; patch != NULL; patch = patch->next) {
         patch->stamp = graph->engine->order.last_ticket;
         if (patch->program == NULL) continue;
+        graph->waiting_programs++;
         catch_up(patch->program, rdo_graph_newest(graph));
         patch->guards = u->guards;
         u->guards = (rdo_guard_list){0};
@@ -362,6 +395,8 @@ static rondo_status publish(updating *u) {
     graph->patch_end = u->end;
     atomic_store(&graph->patched, true);
     u->patches = NULL;
+    /* With no replay about, which would hold the graph as this update does, there is nothing to wait for. */
+    if (graph->uses == 1) rdo_graph_apply_patches(graph, UINT64_MAX);
     return RONDO_OK;
 }
 

@@ -6,11 +6,13 @@
  * window's room alone, exactly as the recorded run will, and grow that room where it falls short; the first pass
  * that grows nothing proves that the recorded run will fit.
  */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/check.h"
 #include "memory/store.h"
 
-enum { MOST_PASSES = 16 };
+enum { MOST_PASSES = 64 };
 
 typedef struct rehearsal {
     rdo_store *store;
@@ -18,6 +20,8 @@ typedef struct rehearsal {
     size_t count;
     uint64_t window;
     rdo_memory *actors; /* one stand-in per note */
+    size_t *order;      /* the notes that reserve, by memory id */
+    size_t reserving;
     bool grew;
 } rehearsal;
 
@@ -48,12 +52,35 @@ static void free_actor(rehearsal *r, size_t i) {
     actor->page = NULL;
 }
 
+/* What qsort compares by; one rehearsal at a time a thread. */
+static _Thread_local const rdo_note *sorted_notes;
+
+static int compare_reserving(const void *left, const void *right) {
+    uint64_t a = sorted_notes[*(const size_t *)left].memory_id, b = sorted_notes[*(const size_t *)right].memory_id;
+    return (a > b) - (a < b);
+}
+
+static void sort_reserving(rehearsal *r) {
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->notes[i].request.size != RDO_NOTE_RELEASE) r->order[r->reserving++] = i;
+    }
+    sorted_notes = r->notes;
+    if (r->reserving != 0) qsort(r->order, r->reserving, sizeof *r->order, compare_reserving);
+}
+
 /* The note that reserved what note `i` releases, `i` itself if the warm-up did not reserve it. */
 static size_t reserved_by(const rehearsal *r, size_t i) {
-    for (size_t j = i; j-- > 0;) {
-        if (r->notes[j].memory_id == r->notes[i].memory_id) return j;
+    size_t low = 0, high = r->reserving;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->notes[r->order[middle]].memory_id < r->notes[i].memory_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return i;
+    bool found = low < r->reserving && r->notes[r->order[low]].memory_id == r->notes[i].memory_id;
+    return found ? r->order[low] : i;
 }
 
 static rondo_backend_result run_pass(rehearsal *r, bool own_only) {
@@ -85,18 +112,28 @@ static void tidy_up(rehearsal *r) {
     rdo_lock_give(&r->store->books->lock);
 }
 
+static rondo_backend_result rehearse(rehearsal *r) {
+    sort_reserving(r);
+    rondo_backend_result result = run_pass(r, false);
+    tidy_up(r);
+    for (int pass = 1; result == RONDO_BACKEND_DONE; pass++) {
+        result = run_pass(r, true);
+        tidy_up(r);
+        if (!r->grew) break;
+        /* Each pass that grew leaves more room than the one before; that this never settles is no way to go on. */
+        if (pass == MOST_PASSES && result == RONDO_BACKEND_DONE) result = RONDO_BACKEND_DEVICE_FULL;
+    }
+    return result;
+}
+
 rondo_backend_result rdo_store_rehearse(rdo_store *store, const rdo_note *notes, size_t count, uint64_t window) {
     rehearsal r = {.store = store, .notes = notes, .count = count, .window = window};
+    rondo_backend_result result = RONDO_BACKEND_NO_MEMORY;
     if (count == 0) return RONDO_BACKEND_DONE;
     r.actors = rdo_alloc_zero(count, sizeof *r.actors);
-    if (r.actors == NULL) return RONDO_BACKEND_NO_MEMORY;
-    rondo_backend_result result = run_pass(&r, false);
-    tidy_up(&r);
-    for (int pass = 1; pass < MOST_PASSES && result == RONDO_BACKEND_DONE; pass++) {
-        result = run_pass(&r, true);
-        tidy_up(&r);
-        if (!r.grew) break;
-    }
+    r.order = rdo_alloc_zero(count, sizeof *r.order);
+    if (r.actors != NULL && r.order != NULL) result = rehearse(&r);
     rdo_free(r.actors);
+    rdo_free(r.order);
     return result;
 }

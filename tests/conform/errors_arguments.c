@@ -278,6 +278,14 @@ static void a_logger_hears_of_a_failed_call(struct conform *t) {
     CHECK_EQUAL(lines, 1);
 }
 
+/* [E4] */
+static void a_logger_of_errors_hears_errors(struct conform *t) {
+    rondo_log_set(count_line, NULL, RONDO_LOG_ERROR);
+    CHECK_CODE(try_fill(t, t->stream, RONDO_NO_BUFFER), RONDO_STALE);
+    rondo_log_set(NULL, NULL, RONDO_LOG_ERROR);
+    CHECK_EQUAL(lines, 1);
+}
+
 static struct conform *logging;
 
 static void use_the_device(void *user, rondo_log_level level, uint32_t item, rondo_status status, const char *text) {
@@ -316,6 +324,7 @@ const struct conform_case conform_errors_arguments_cases[] = {
     CONFORM_CASE(captures_of_nowhere_are_stale, NEEDS_NOTHING),
     CONFORM_CASE(devices_of_nowhere_are_stale, NEEDS_NOTHING),
     CONFORM_CASE(a_logger_hears_of_a_failed_call, NEEDS_NOTHING),
+    CONFORM_CASE(a_logger_of_errors_hears_errors, NEEDS_NOTHING),
     CONFORM_CASE(a_logger_is_called_without_locks, NEEDS_NOTHING),
     CONFORM_END,
 };

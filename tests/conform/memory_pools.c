@@ -124,6 +124,22 @@ static void lasting_memory_has_a_page_of_its_exact_size(struct conform *t) {
     CHECK(lasting.pool != general.pool || lasting.page != general.page);
 }
 
+/* [M1] A page that is a little too large does not serve; one of the very size does. */
+static void lasting_memory_wastes_nothing(struct conform *t) {
+    rondo_device_info device;
+    CHECK_OK(rondo_device_get_info(t->device, &device));
+    uint64_t unit = device.alignment_bytes;
+    rondo_buffer_release(make(t, 10 * unit, RONDO_USAGE_LASTING));
+    rondo_buffer smaller = make(t, 9 * unit, RONDO_USAGE_LASTING);
+    CHECK_EQUAL(conform_report(t, RONDO_POOL_OWN).padding_bytes, 0);
+    uint64_t reserved = conform_report(t, RONDO_POOL_OWN).reserved_bytes;
+    make(t, 10 * unit, RONDO_USAGE_LASTING);
+    rondo_buffer_release(smaller);
+    make(t, 9 * unit, RONDO_USAGE_LASTING);
+    CHECK_EQUAL(conform_report(t, RONDO_POOL_OWN).padding_bytes, 0);
+    CHECK_EQUAL(conform_report(t, RONDO_POOL_OWN).reserved_bytes, reserved);
+}
+
 struct place {
     uint32_t pool, page, slice;
 };
@@ -328,6 +344,7 @@ const struct conform_case conform_memory_pools_cases[] = {
     CONFORM_CASE(small_buffers_share_a_page, NEEDS_NOTHING),
     CONFORM_CASE(one_off_memory_goes_straight_back, NEEDS_NOTHING),
     CONFORM_CASE(lasting_memory_has_a_page_of_its_exact_size, NEEDS_NOTHING),
+    CONFORM_CASE(lasting_memory_wastes_nothing, NEEDS_NOTHING),
     CONFORM_CASE(a_sequence_of_calls_has_one_outcome, NEEDS_NOTHING),
     CONFORM_CASE(a_released_slice_is_handed_out_again, NEEDS_NOTHING),
     CONFORM_CASE(two_live_buffers_never_share_a_byte, NEEDS_NOTHING),

@@ -2,6 +2,7 @@
 #include "conform.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define THREADS 4
@@ -43,47 +44,87 @@ static void finish(struct worker *workers, size_t count) {
     }
 }
 
-enum { BIG = 16384 };
+/* A write that takes its time, row by row, and a read that overtakes it if nobody stops it. */
+enum { BIG = 16384, ROWS = BIG / 2, READS = 300 };
+static _Atomic int writes_begun;
+static _Atomic bool reader_is_done, writer_is_gone;
 
-static void *fill_rising(void *user) {
+static void *write_rows(void *user) {
     struct worker *w = (struct worker *)user;
-    for (int32_t value = 1; value <= w->rounds; value++) {
-        WORKER_NEEDS(w, rondo_fill(w->stream, rondo_whole(w->buffers[0]), &value, 4, NULL) == RONDO_OK);
+    rondo_rect to = {rondo_whole(w->buffers[0]), 8};
+    rondo_rect from = {rondo_whole(w->buffers[1]), 8};
+    for (int32_t value = 1; !atomic_load(&reader_is_done) && w->bad == NULL; value++) {
+        bool filled = rondo_fill(w->stream, rondo_whole(w->buffers[1]), &value, 4, NULL) == RONDO_OK;
+        atomic_fetch_add(&writes_begun, 1);
+        bool copied = rondo_copy_2d(w->stream, to, from, 4, ROWS, NULL) == RONDO_OK;
+        w->bad = filled && copied ? NULL : "a write failed";
     }
+    atomic_store(&writer_is_gone, true);
     return NULL;
 }
 
-static void *read_rising(void *user) {
+/* Until the writer is well under way again, in the middle of a write if it can be. */
+static void wait_for_writes(void) {
+    int begun = atomic_load(&writes_begun);
+    while (atomic_load(&writes_begun) < begun + 2 && !atomic_load(&writer_is_gone)) {
+        sched_yield();
+    }
+}
+
+static void *read_whole(void *user) {
     struct worker *w = (struct worker *)user;
-    int32_t *values = (int32_t *)calloc(BIG, 4);
+    static int32_t values[BIG];
     int32_t last = 0;
-    WORKER_NEEDS(w, values != NULL);
-    while (last < w->rounds && w->bad == NULL) {
-        w->bad = rondo_read(w->stream, rondo_whole(w->buffers[0]), values, NULL) == RONDO_OK ? NULL : "a read failed";
-        for (size_t i = 1; i < BIG; i++) {
-            w->bad = values[i] == values[0] ? w->bad : "a write was seen in part";
+    for (int i = 0; i < READS && w->bad == NULL; i++) {
+        wait_for_writes();
+        if (rondo_read(w->stream, rondo_whole(w->buffers[0]), values, NULL) != RONDO_OK) {
+            w->bad = "a read failed";
+        }
+        for (size_t row = 1; row < ROWS; row++) {
+            w->bad = values[2 * row] == values[0] ? w->bad : "a write was seen in part";
         }
         w->bad = values[0] >= last ? w->bad : "an older value came back";
         last = values[0];
     }
-    free(values);
+    atomic_store(&reader_is_done, true);
     return NULL;
 }
 
-static void *work_by_index(void *user) {
-    return ((struct worker *)user)->index == 0 ? fill_rising(user) : read_rising(user);
+static void *write_or_read(void *user) {
+    return ((struct worker *)user)->index == 0 ? write_rows(user) : read_whole(user);
+}
+
+/* The order must not depend on whose home the bytes have. */
+static void read_while_written(struct conform *t, rondo_stream *writer, rondo_stream *reader, rondo_stream *home) {
+    struct worker workers[2] = {{.t = t, .stream = writer}, {.t = t, .stream = reader}};
+    rondo_buffer buffer = conform_buffer_on(t, home, BIG * 4);
+    rondo_buffer source = conform_buffer_on(t, writer, BIG * 4);
+    conform_fill_i32(t, buffer, 0);
+    atomic_store(&reader_is_done, false);
+    atomic_store(&writer_is_gone, false);
+    workers[0].buffers[0] = workers[1].buffers[0] = buffer;
+    workers[0].buffers[1] = source;
+    start(workers, 2, write_or_read);
+    finish(workers, 2);
 }
 
 /* [W3] */
-static void a_reader_never_sees_part_of_a_write(struct conform *t) {
-    struct worker workers[2] = {{.t = t, .rounds = 400}, {.t = t, .rounds = 400}};
-    rondo_buffer buffer = conform_buffer(t, BIG * 4);
-    conform_fill_i32(t, buffer, 0);
-    workers[0].stream = t->stream;
-    workers[1].stream = conform_stranger(t, t->stream);
-    workers[0].buffers[0] = workers[1].buffers[0] = buffer;
-    start(workers, 2, work_by_index);
-    finish(workers, 2);
+static void a_stranger_never_reads_part_of_a_write_at_home(struct conform *t) {
+    rondo_stream *reader = conform_stranger(t, t->stream);
+    read_while_written(t, t->stream, reader, t->stream);
+}
+
+/* [W3] */
+static void home_never_reads_part_of_a_strangers_write(struct conform *t) {
+    rondo_stream *writer = conform_stranger(t, t->stream);
+    read_while_written(t, writer, t->stream, t->stream);
+}
+
+/* [W3] */
+static void strangers_never_read_part_of_each_others_writes(struct conform *t) {
+    rondo_stream *first = conform_stream(t);
+    rondo_stream *second = conform_stream(t);
+    read_while_written(t, first, second, t->stream);
 }
 
 static void *copy_around(void *user) {
@@ -294,7 +335,9 @@ static const rondo_device_desc two_queues = {.max_queues = 2};
 static const rondo_device_desc one_queue = {.max_queues = 1};
 
 const struct conform_case conform_order_threads_cases[] = {
-    CONFORM_CASE(a_reader_never_sees_part_of_a_write, NEEDS_NOTHING),
+    CONFORM_CASE(a_stranger_never_reads_part_of_a_write_at_home, NEEDS_NOTHING),
+    CONFORM_CASE(home_never_reads_part_of_a_strangers_write, NEEDS_NOTHING),
+    CONFORM_CASE(strangers_never_read_part_of_each_others_writes, NEEDS_NOTHING),
     CONFORM_CASE_ON(copies_from_many_streams_stay_whole, NEEDS_NOTHING, &two_queues),
     CONFORM_CASE(no_update_from_any_stream_is_lost, NEEDS_KERNELS),
     CONFORM_CASE(no_update_from_any_thread_on_one_stream_is_lost, NEEDS_KERNELS),

@@ -205,6 +205,8 @@ void model_replayed(scene *s, const scene_step *steps, size_t count, uint16_t in
     }
     mark_all(steps, count, SCENE_BAD);
     bool skipped = rondo_status_code(status) == RONDO_TAINTED;
+    SCENE_CHECK(!skipped || l.found.bad || l.found.unsure || strike_count() != 0,
+                "a replay was skipped although all that it reads is good");
     if (!skipped && !l.found.bad) for_live_in(steps, count, tag_intact, &l);
 }
 

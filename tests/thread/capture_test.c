@@ -61,7 +61,7 @@ static void check_graph(rondo_graph *graph, uint64_t nodes) {
 
 /* ---- neighbours ---- */
 
-enum { WINDOWS = 400 };
+enum { WINDOWS = 2000 };
 
 static void own_or_intrude(int index, void *user) {
     scene *s = user;
@@ -125,7 +125,7 @@ static void trim_around(int index, void *user) {
     scene *s = user;
     uint64_t state = s->seed * 100 + (uint64_t)index;
     if (index < 2) {
-        record_and_replay(s, index, 300);
+        record_and_replay(s, index, 1000);
         atomic_fetch_add(&s->ran, 1);
         if (atomic_load(&s->ran) == 2) atomic_store(&s->done, true);
         return;
@@ -166,7 +166,7 @@ typedef struct lent {
 static void lend_or_record(int index, void *user) {
     lent *l = user;
     scene *s = l->s;
-    for (uint64_t i = 1; i <= 300; i++) {
+    for (uint64_t i = 1; i <= 1500; i++) {
         if (index == 0) {
             l->given = make_buffer(s->elsewhere, i);
             gate_set(&l->offered, i);
@@ -212,7 +212,7 @@ static void a_buffer_released_while_it_is_recorded_is_stale_or_kept(void **state
 
 static void two_windows(int index, void *user) {
     scene *s = user;
-    for (int i = 0; i < 300 && !atomic_load(&in_trouble); i++) {
+    for (int i = 0; i < 1500 && !atomic_load(&in_trouble); i++) {
         rondo_graph *graph = record(s, index, 3);
         check_graph(graph, 4);
         for (int r = 0; r < 3; r++) {
@@ -272,7 +272,7 @@ static void the_views_tell_of_the_owner_and_of_nobody_else(void **state) {
 
 static void leave_open(int index, void *user) {
     scene *s = user;
-    for (int i = 0; i < 200 && !atomic_load(&in_trouble); i++) {
+    for (int i = 0; i < 1000 && !atomic_load(&in_trouble); i++) {
         if (index == 0) {
             rondo_stream *stream = stream_on(s->device, s->queues, 0);
             rondo_status status = rondo_capture_prepare(stream);

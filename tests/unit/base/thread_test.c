@@ -85,39 +85,53 @@ typedef struct meeting {
     rdo_lock lock;
     pthread_cond_t changed;
     int turn;
-    bool tried, was_free;
 } meeting;
 
-static void *visit(void *user) {
+static void *try_once(void *user) {
     meeting *m = user;
-    m->tried = true;
-    m->was_free = rdo_lock_try(&m->lock); /* the main thread holds it */
-    if (m->was_free || rdo_this_thread.held != 0) return NULL;
-    rdo_lock_take(&m->lock);
-    m->turn = 1;
-    (void)pthread_cond_signal(&m->changed);
-    while (m->turn != 2) rdo_lock_wait(&m->lock, &m->changed);
-    rdo_lock_give(&m->lock);
-    return m;
+    return rdo_lock_try(&m->lock) || rdo_this_thread.held != 0 ? m : NULL;
 }
 
 /* [E5] */
-static void a_held_lock_cannot_be_tried_and_a_wait_lets_go_of_it(void **state) {
-    meeting m = {.changed = PTHREAD_COND_INITIALIZER};
+static void a_held_lock_cannot_be_tried(void **state) {
+    meeting m;
     pthread_t thread;
-    void *result;
+    void *result = &m;
     (void)state;
     assert_true(rdo_lock_init(&m.lock, RDO_RANK_DEVICE));
     rdo_lock_take(&m.lock);
-    assert_int_equal(pthread_create(&thread, NULL, visit, &m), 0);
-    while (m.turn != 1) rdo_lock_wait(&m.lock, &m.changed); /* so the visitor could take it */
-    assert_true(m.tried && !m.was_free);
-    assert_true(rdo_this_thread.held != 0);
-    m.turn = 2;
-    (void)pthread_cond_signal(&m.changed);
-    rdo_lock_give(&m.lock);
+    assert_int_equal(pthread_create(&thread, NULL, try_once, &m), 0);
     assert_int_equal(pthread_join(thread, &result), 0);
-    assert_ptr_equal(result, &m);
+    assert_null(result);
+    rdo_lock_give(&m.lock);
+    rdo_lock_finish(&m.lock);
+}
+
+static void *answer(void *user) {
+    meeting *m = user;
+    rdo_lock_take(&m->lock);
+    while (m->turn != 1) rdo_lock_wait(&m->lock, &m->changed);
+    m->turn = 2;
+    (void)pthread_cond_signal(&m->changed);
+    rdo_lock_give(&m->lock);
+    return NULL;
+}
+
+/* [E5] */
+static void a_wait_lets_go_of_the_lock_and_takes_it_again(void **state) {
+    meeting m = {.changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+    (void)state;
+    assert_true(rdo_lock_init(&m.lock, RDO_RANK_DEVICE));
+    rdo_lock_take(&m.lock);
+    assert_int_equal(pthread_create(&thread, NULL, answer, &m), 0);
+    m.turn = 1;
+    (void)pthread_cond_signal(&m.changed);
+    while (m.turn != 2) rdo_lock_wait(&m.lock, &m.changed); /* the other thread could take the lock meanwhile */
+    assert_int_equal(rdo_this_thread.held, 1u << RDO_RANK_DEVICE);
+    assert_int_not_equal(pthread_mutex_trylock(&m.lock.mutex), 0);
+    rdo_lock_give(&m.lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
     rdo_lock_finish(&m.lock);
 }
 
@@ -167,7 +181,8 @@ int main(void) {
 #if RDO_CHECKS
         cmocka_unit_test(another_order_of_locks_is_refused_in_debug_builds),
 #endif
-        cmocka_unit_test(a_held_lock_cannot_be_tried_and_a_wait_lets_go_of_it),
+        cmocka_unit_test(a_held_lock_cannot_be_tried),
+        cmocka_unit_test(a_wait_lets_go_of_the_lock_and_takes_it_again),
         cmocka_unit_test(a_reset_lock_is_free),
         cmocka_unit_test(only_the_thread_that_works_is_in_work),
         cmocka_unit_test(the_clock_goes_forward),
