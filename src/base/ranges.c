@@ -92,6 +92,8 @@ bool rdo_ranges_set(rdo_ranges *map, uint64_t low, uint64_t high, uint64_t value
     rdo_range middle = {low, high, value, tag};
     const rdo_range *data = rdo_ranges_data(map);
     size_t at = rdo_ranges_seek(map, low);
+    bool known = at < map->count && data[at].low <= low && high <= data[at].high && same(&data[at], value, tag);
+    if (known) return true;
     /* Grow over equal neighbours that touch or overlap, so that they are replaced and thereby fused. */
     if (at > 0 && data[at - 1].high == low && same(&data[at - 1], value, tag)) middle.low = data[at - 1].low;
     for (size_t i = at; i < map->count && data[i].low <= high; i++) {

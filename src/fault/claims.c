@@ -50,9 +50,10 @@ static void drop_all(rdo_claims *claims, uint64_t kept) {
     rdo_ranges_clear(&claims->ranges);
 }
 
-static void widen(rdo_claims *claims, uint64_t size, uint64_t failure, uint64_t tag) {
+/* Without the tag: it would call intact what other failures spoiled. */
+static void widen(rdo_claims *claims, uint64_t size, uint64_t failure) {
     drop_all(claims, failure);
-    (void)rdo_ranges_set(&claims->ranges, 0, size, failure, tag); /* an empty map always has room for one */
+    (void)rdo_ranges_set(&claims->ranges, 0, size, failure, 0); /* an empty map always has room for one */
 }
 
 static void set_part(rdo_claims *claims, uint64_t size, uint64_t low, uint64_t high, uint64_t failure, uint64_t tag) {
@@ -61,7 +62,7 @@ static void set_part(rdo_claims *claims, uint64_t size, uint64_t low, uint64_t h
     bool carried = rdo_ranges_have(&claims->ranges, failure);
     if (!carried) rdo_fault_tag(failure);
     if (!rdo_ranges_set(&claims->ranges, low, high, failure, tag)) {
-        widen(claims, size, failure, tag);
+        widen(claims, size, failure);
         return;
     }
     untag_gone(claims, before, count);

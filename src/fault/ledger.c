@@ -325,7 +325,7 @@ uint64_t rondo_fault_live_count(void) {
     return live;
 }
 
-/* "'axpy' (label 'step 3', stream 4, operation 7)" */
+/* "'axpy' (label 'step 3', operation 7, stream 4)" */
 static void add_place(rdo_text *text, const char *kernel, const char *label, uint64_t stream_id, uint64_t op_index) {
     if (kernel[0] != '\0') rdo_text_add(text, " '%s'", kernel);
     const char *separator = " (";
@@ -376,9 +376,8 @@ size_t rondo_fault_describe(rondo_status status, char *text, size_t size_bytes) 
             rdo_text_add(&out, ": it needed buffer %llu, so buffer %llu was not written\n",
                          (unsigned long long)chain[i].needed, (unsigned long long)chain[i].produced);
         }
-        if (s->chain_dropped != 0) {
-            rdo_text_add(&out, "  (%u older skips are no longer kept)\n", s->chain_dropped);
-        }
+        uint32_t dropped = s->root != s->status ? s->chain_dropped : (uint32_t)(s->skip_total - count);
+        if (dropped != 0) rdo_text_add(&out, "  (%u older skips are no longer kept)\n", dropped);
         const story *root = s->root != s->status ? find(rondo_status_number(s->root)) : NULL;
         if (root != NULL) {
             rdo_text_add(&out, "  because of ");

@@ -34,6 +34,12 @@ void rdo_graph_unref(rdo_graph *graph) {
     settle(graph);
 }
 
+void rdo_graph_set_program(rdo_graph *graph, rdo_program *program) {
+    bool fast = program->home_count == 1 && !program->has_host_calls;
+    graph->program = program;
+    atomic_store(&graph->fast_home, fast ? program->homes[0] : NULL);
+}
+
 rdo_program *rdo_graph_newest(rdo_graph *graph) {
     rdo_program *newest = graph->program;
     for (const rdo_patch *patch = graph->patches; patch != NULL; patch = patch->next) {

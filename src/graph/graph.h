@@ -96,6 +96,7 @@ typedef struct rdo_graph {
     rdo_op **recorded;         /* as recorded: hold the counts on kernels, host calls, events */
     uint64_t recorded_count;
     rdo_program *program;      /* under invariant 4 */
+    _Atomic(rdo_store *) fast_home; /* the only store with memory of the program if it may run fast, else NULL */
     rdo_patch *patches, **patch_end; /* in order; under the device lock */
     _Atomic bool patched;      /* there are patches */
     size_t waiting_programs;   /* patches that are whole programs */
@@ -108,6 +109,9 @@ typedef struct rdo_graph {
     uint64_t metadata_bytes;
     _Atomic uint64_t replays;
 } rdo_graph;
+
+/* Makes `program` the one that replays run, see invariant 4. */
+void rdo_graph_set_program(rdo_graph *graph, rdo_program *program);
 
 /* The graph of a public handle, with one use counted so that it stays; NULL if the handle is dead. */
 rdo_graph *rdo_graph_hold(const void *handle);

@@ -104,22 +104,20 @@ static int compare_bytes(const void *left, const void *right) {
 
 /* Every allocation that the nodes name and that still has a record, each once, by address. */
 static bool list_records(const rdo_program *program, rdo_bytes_list *out) {
-    size_t kept = 0;
+    static _Atomic uint64_t last_list;
+    uint64_t list = atomic_fetch_add_explicit(&last_list, 1, memory_order_relaxed) + 1;
     for (uint64_t node = 0; node < program->count; node++) {
         const rdo_op *op = program->ops[node];
         for (uint32_t i = 0; i < op->access_count; i++) {
             rdo_memory *memory = op->accesses[i].memory;
             if (memory->id != op->accesses[i].id || memory->page == NULL) continue;
-            if (out->count != 0 && out->data[out->count - 1].memory == memory) continue;
+            if (memory->listed_by == list) continue;
             if (!GROW(out)) return false;
+            memory->listed_by = list;
             out->data[out->count++] = (rdo_graph_bytes){memory, 0, memory->size};
         }
     }
     if (out->count != 0) qsort(out->data, out->count, sizeof *out->data, compare_bytes);
-    for (size_t i = 0; i < out->count; i++) {
-        if (kept == 0 || out->data[kept - 1].memory != out->data[i].memory) out->data[kept++] = out->data[i];
-    }
-    out->count = kept;
     return true;
 }
 

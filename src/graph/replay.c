@@ -162,9 +162,30 @@ static void play_program(replay *r) {
 
 /* ---- claims ---- */
 
+/* Device lock held: the first claim on the live-in that stops a replay, false if there is none. */
+static bool find_claimed_live_in(const rdo_graph *graph, const rdo_program *program, rdo_bytes *out_needed,
+                                 uint64_t *out_failure) {
+    for (size_t i = 0; i < program->live_in.count; i++) {
+        const rdo_graph_bytes *bytes = &program->live_in.data[i];
+        const rdo_ranges *claims = &bytes->memory->claims.ranges;
+        const rdo_range *data = rdo_ranges_data(claims);
+        for (size_t c = rdo_ranges_seek(claims, bytes->low); c < claims->count && data[c].low < bytes->high; c++) {
+            if (data[c].tag == graph->holder.graph_id) continue;
+            *out_needed = (rdo_bytes){bytes->memory->id, bytes->low, bytes->high};
+            *out_failure = data[c].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Device lock held: everything that the graph writes takes `failure`. With `intact`, nothing ran: what the graph
  * reads before it writes is as it was, and is marked so, lest the claim stop the graph's own next try [R2]. */
 static void claim_all(const rdo_graph *graph, const rdo_program *program, uint64_t failure, bool intact) {
+    rdo_bytes needed;
+    uint64_t other;
+    /* What was spoiled before must not pass for intact, once this failure has taken it over. */
+    intact = intact && !find_claimed_live_in(graph, program, &needed, &other);
     for (size_t i = 0; i < program->written.count; i++) {
         const rdo_graph_bytes *bytes = &program->written.data[i];
         rdo_memory_claim(bytes->memory, bytes->low, bytes->high, failure, 0);
@@ -184,27 +205,13 @@ static void claim_all(const rdo_graph *graph, const rdo_program *program, uint64
     }
 }
 
-/* Device lock held: the first claim on the live-in that stops a replay, false if there is none. */
-static bool find_claimed_live_in(const rdo_graph *graph, const rdo_program *program, rdo_bytes *out_needed,
-                                 uint64_t *out_failure) {
-    for (size_t i = 0; i < program->live_in.count; i++) {
-        const rdo_graph_bytes *bytes = &program->live_in.data[i];
-        const rdo_ranges *claims = &bytes->memory->claims.ranges;
-        const rdo_range *data = rdo_ranges_data(claims);
-        for (size_t c = rdo_ranges_seek(claims, bytes->low); c < claims->count && data[c].low < bytes->high; c++) {
-            if (data[c].tag == graph->holder.graph_id) continue;
-            *out_needed = (rdo_bytes){bytes->memory->id, bytes->low, bytes->high};
-            *out_failure = data[c].value;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Device lock held: makes sure that releasing the write set cannot fail. */
 static bool prepare_releases(const rdo_program *program) {
+    size_t same = 0; /* ranges of one allocation follow one another */
     for (size_t i = 0; i < program->written.count; i++) {
-        if (!rdo_claims_prepare(&program->written.data[i].memory->claims, 1)) return false;
+        rdo_memory *memory = program->written.data[i].memory;
+        same = i != 0 && program->written.data[i - 1].memory == memory ? same + 1 : 1;
+        if (!rdo_claims_prepare(&memory->claims, same)) return false;
     }
     return true;
 }
@@ -239,11 +246,6 @@ static rondo_status conclude(replay *r) {
         rdo_count(&engine->counters.replay_failures);
     }
     return r->not_run;
-}
-
-static bool is_fast(const rdo_graph *graph, const rdo_store *own) {
-    const rdo_program *program = graph->program;
-    return program->home_count == 1 && program->homes[0] == own && !program->has_host_calls;
 }
 
 static rondo_status play_fast(replay *r) {
@@ -377,9 +379,10 @@ static rondo_status play(rdo_call *call, rdo_graph *graph) {
     rdo_engine *engine = graph->engine;
     rdo_store *own = &call->queue->store;
     if (RDO_LIKELY(rdo_order_enter_fast(own))) {
-        /* The program changes only under a replay that waits for this flag to fall, so it can be looked at now. */
+        /* A program whose only home this queue is changes only under a replay that waits for this flag to fall. Of any
+         * other not even the homes can be looked at here: it may go at any moment. */
         if (RDO_LIKELY(!atomic_load(&graph->patched) && atomic_load(&engine->books.claimed) == 0 &&
-                       is_fast(graph, own))) {
+                       atomic_load(&graph->fast_home) == own)) {
             r.program = graph->program;
             rondo_status status = play_fast(&r);
             rdo_order_leave_fast(&engine->order, own);

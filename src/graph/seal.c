@@ -211,9 +211,13 @@ static rondo_status build(rdo_call *call, rdo_graph *graph) {
     if (!prepare_guards(call, graph)) {
         return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for the graph's guards");
     }
-    rondo_backend_result result = rdo_program_new(call->engine, window->ops.data, window->ops.count, graph->address,
-                                                  NULL, &graph->program);
-    if (result == RONDO_BACKEND_DONE) return RONDO_OK;
+    rdo_program *program = NULL;
+    rondo_backend_result result =
+        rdo_program_new(call->engine, window->ops.data, window->ops.count, graph->address, NULL, &program);
+    if (result == RONDO_BACKEND_DONE) {
+        rdo_graph_set_program(graph, program);
+        return RONDO_OK;
+    }
     if (result == RONDO_BACKEND_NO_MEMORY) {
         return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for a graph of %zu nodes",
                                window->ops.count);

@@ -78,7 +78,7 @@ static void apply_program(rdo_graph *graph, rdo_patch *patch) {
         rdo_page_unguard(guard.page, guard.slice);
     }
     rdo_program_delete(graph->program);
-    graph->program = patch->program;
+    rdo_graph_set_program(graph, patch->program);
     graph->waiting_programs--;
     rdo_free(patch->guards.data);
     rdo_free(patch);

@@ -52,6 +52,7 @@ static void split(rdo_page *page, uint32_t index, uint64_t size) {
     page->slices[rest] = *slice;
     page->slices[rest].offset += size;
     page->slices[rest].size -= size;
+    page->slices[rest].noted = 0;
     page->slices[rest].before = index;
     if (slice->after != RDO_NO_SLICE) page->slices[slice->after].before = rest;
     slice->after = rest;
@@ -64,6 +65,7 @@ void rdo_page_carve(rdo_page *page, uint32_t index, uint64_t size, rdo_memory *o
     if (page->slices[index].size > size) split(page, index, size);
     rdo_slice *slice = &page->slices[index];
     slice->owner = owner;
+    slice->noted = 0;
     slice->reused = slice->touched;
     slice->touched = false;
     page->used++;

@@ -28,6 +28,7 @@ typedef struct rdo_slice {
     uint32_t before, after; /* neighbours by address, RDO_NO_SLICE at the ends */
     rdo_memory *owner;      /* NULL: free */
     uint64_t window;        /* the open window that this slice belongs to, 0: none */
+    uint64_t noted;         /* the window that noted it last, so that it need not be noted again */
     uint32_t guards;
     bool touched;           /* a recorded operation of that window was given these bytes */
     bool reused;            /* carved inside the window from touched bytes */

@@ -244,20 +244,26 @@ void rdo_store_return(rdo_store *store, rdo_return *item) {
     if (item->queued) return;
     item->queued = true;
     item->next = store->returns;
-    if (store->returns == NULL) atomic_fetch_add(&store->books->returning, 1);
+    if (store->returns == NULL) {
+        atomic_store(&store->waiting, true);
+        atomic_fetch_add(&store->books->returning, 1);
+    }
     store->returns = item;
 }
 
 void rdo_store_sweep(rdo_store *store) {
     rdo_books *books = store->books;
-    if (atomic_load(&books->returning) == 0) return;
+    if (!atomic_load(&store->waiting)) return;
     for (;;) {
         rdo_lock_take(&books->lock);
         rdo_return *item = store->returns;
         if (item != NULL) {
             store->returns = item->next;
             item->queued = false;
-            if (store->returns == NULL) atomic_fetch_sub(&books->returning, 1);
+            if (store->returns == NULL) {
+                atomic_store(&store->waiting, false);
+                atomic_fetch_sub(&books->returning, 1);
+            }
         }
         rdo_lock_give(&books->lock);
         if (item == NULL) return;

@@ -41,6 +41,7 @@ struct rdo_store {
     rdo_pool pools[RONDO_POOL_KINDS];
     uint64_t shared_page_bytes; /* current page size of SHARED */
     rdo_return *returns;        /* waits for a sweep; under the device lock */
+    _Atomic bool waiting;       /* there is something; may be looked at without the lock */
     rdo_page *fresh;            /* just added: no trim takes it before the next placement has looked at it */
     /* How operations of other queues and fast ones of this queue see each other, see stream/order.h. */
     _Atomic uint32_t fast;

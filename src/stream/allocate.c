@@ -98,17 +98,13 @@ static void begin_life(rdo_call *call, rdo_memory *memory) {
     rdo_memory_claim(memory, 0, memory->size, rondo_status_number(fresh), 0);
 }
 
-rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
+static rondo_status allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
     rdo_books *books = &call->engine->books;
     rdo_window *window = &call->queue->window;
     rdo_request wanted = *request;
-    *out_memory = NULL;
     if (request->size > UINT64_MAX / 4) { /* below, sizes can be padded and added without a thought */
-        rondo_status status =
-            rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
-                            (unsigned long long)request->size);
-        if (rdo_call_records(call)) rdo_window_fail(window, status);
-        return status;
+        return rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
+                               (unsigned long long)request->size);
     }
     rdo_memory *memory = new_record(call, request->size);
     if (memory == NULL) return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for a buffer's record");
@@ -119,8 +115,6 @@ rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool stagi
     rondo_status status = find_room(call, &wanted, memory);
     if (status != RONDO_OK) {
         rdo_memory_delete(memory);
-        /* A reservation is part of the step: without it the recording would be missing something [C8]. */
-        if (rdo_call_records(call)) rdo_window_fail(window, status);
         return status;
     }
     if (rdo_window_is_prepared(window) && rdo_call_owns(call)) rdo_window_note(window, request, memory->id);
@@ -139,6 +133,14 @@ rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool stagi
     if (!noted) return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to note a host block");
     *out_memory = memory;
     return RONDO_OK;
+}
+
+rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
+    *out_memory = NULL;
+    rondo_status status = allocate(call, request, staging, out_memory);
+    /* A reservation is part of the step: without it the recording would be missing something [C8]. */
+    if (status != RONDO_OK && rdo_call_records(call)) rdo_window_fail(&call->queue->window, status);
+    return status;
 }
 
 static rondo_status refuse_import(const rdo_call *call, rondo_backend_result result) {

@@ -30,12 +30,17 @@ void rdo_queue_try_sweep(rdo_store *store) {
     RDO_LOCK_THEN_LOOK();
 }
 
+/* Sweeping one queue can put things on the list of another that was passed already: the end of a graph does. So the
+ * rounds go on until one of them empties nothing; what still waits then, the holder of its queue's lock sweeps. */
 static void sweep_queues(rdo_engine *engine) {
-    for (rdo_store *store = engine->books.stores; store != NULL; store = store->next) {
-        rdo_lock_take(&engine->books.lock);
-        bool waiting = store->returns != NULL;
-        rdo_lock_give(&engine->books.lock);
-        if (waiting) store->try_sweep(store);
+    bool again = true;
+    while (again) {
+        again = false;
+        for (rdo_store *store = engine->books.stores; store != NULL; store = store->next) {
+            if (!atomic_load(&store->waiting)) continue;
+            store->try_sweep(store);
+            again = again || !atomic_load(&store->waiting);
+        }
     }
 }
 

@@ -39,9 +39,12 @@ void rdo_release_writes(const rdo_op *op) {
 }
 
 bool rdo_prepare_writes(const rdo_op *op) {
+    size_t rows = 0; /* of all accesses so far: several may lie on one allocation */
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        if (rdo_access_writes(access) && !rdo_claims_prepare(&access->memory->claims, access->rows)) return false;
+        if (!rdo_access_writes(access)) continue;
+        rows += access->rows;
+        if (!rdo_claims_prepare(&access->memory->claims, rows)) return false;
     }
     return true;
 }

@@ -164,7 +164,7 @@ static void memory_pressure(scene *s) {
     (void)scene_fill(s, s->a, y, 0, 7000, 2);
     rondo_buffer none = {1};
     scene_expect(s, rondo_buffer_create(s->a, 32000, RONDO_USAGE_GENERAL, &none), RONDO_NO_DEVICE_MEMORY);
-    assert_true(none.id == 0);
+    rondo_buffer_release(none); /* where x could not be had, this one could */
     scene_drop(x);
     scene_cell *z = scene_buffer(s, s->a, 7000, RONDO_USAGE_GENERAL);
     (void)scene_copy(s, s->a, z, 0, y, 0, 7000);
@@ -362,7 +362,7 @@ static void nested_replay(scene *s) {
     two_cells(s, &x, &y);
     scene_graph *inner = plain_graph(s, x, y, z);
     if (inner == NULL || !scene_prepare(s, s->b) || !scene_begin(s, s->b)) return;
-    (void)scene_write(s, s->b, y, 30);
+    (void)scene_fill(s, s->b, y, 0, N, 30);
     (void)scene_replay(s, s->b, inner);
     (void)scene_replay(s, s->b, inner);
     scene_graph *outer = scene_end(s, s->b);
@@ -390,10 +390,10 @@ static void update_buffers(scene *s) {
     two_cells(s, &x, &y);
     (void)scene_write(s, s->b, w, 50);
     scene_graph *g = plain_graph(s, x, y, z);
-    (void)scene_update_buffer(s, g, 1, "b", w);
+    bool moved = scene_update_buffer(s, g, 1, "b", w);
     (void)scene_replay(s, s->a, g);
-    (void)scene_update_buffer(s, g, 0, "x", y);
-    (void)scene_update_buffer(s, g, 1, "c", x);
+    (void)scene_update_buffer(s, g, 0, "x", z);
+    if (moved) (void)scene_update_buffer(s, g, 1, "c", y); /* else y would be read and written */
     (void)scene_replay(s, s->b, g);
     scene_drop(z);
     (void)scene_replay(s, s->a, g);
@@ -401,12 +401,12 @@ static void update_buffers(scene *s) {
 
 static void update_both(scene *s) {
     scene_cell *x, *y, *z = scene_buffer(s, s->a, N, RONDO_USAGE_GENERAL);
+    scene_cell *w = scene_buffer(s, s->a, N, RONDO_USAGE_GENERAL);
     two_cells(s, &x, &y);
+    (void)scene_write(s, s->a, w, 60);
     scene_graph *g = plain_graph(s, x, y, z);
     (void)scene_update_value(s, g, 0, "k", 5);
-    (void)scene_update_buffer(s, g, 1, "c", y); /* waits beside the value: nothing was replayed yet */
-    if (g != NULL && g->steps[1].out == y) g->steps[1].in2 = y;
-    if (g != NULL && g->steps[1].out == y && !scene_update_buffer(s, g, 1, "b", z)) g->steps[1].in2 = y;
+    (void)scene_update_buffer(s, g, 1, "c", w); /* waits beside the value: nothing was replayed yet */
     (void)scene_update_value(s, g, 0, "k", 6);
     (void)scene_replay(s, s->a, g);
     int32_t k = 11;
@@ -476,7 +476,7 @@ static void doomed_window(scene *s) {
     if (!scene_prepare(s, s->a) || !scene_begin(s, s->a)) return;
     (void)scene_scale(s, s->a, x, 2);
     (void)scene_copy(s, s->a, y, 0, z, 0, N); /* z is spoiled: dooms */
-    (void)scene_write(s, s->a, z, 1);
+    (void)scene_fill(s, s->a, z, 0, N, 1);
     rondo_graph *graph = NULL;
     scene_expect(s, rondo_capture_end(s->a, 0, &graph), RONDO_DOOMED);
     assert_null(graph);

@@ -28,6 +28,8 @@ bool strike_now(void);
 /* Ends it. Returns how many requests failed since strike_at. */
 uint64_t strike_end(void);
 uint64_t strike_count(void);
+/* From now on a call that was struck must not return RONDO_OK as if nothing had been. */
+extern bool strikes_must_show;
 
 /* ---- cells: buffers of 32-bit elements ---- */
 
@@ -101,8 +103,10 @@ typedef struct scene {
     bool doomed, deferred;
     /* rondo_run's graphs, by key */
     scene_graph runs[SCENE_KEYS];
+    uint64_t strikes_seen; /* when the last status was noted */
     uint64_t failures; /* statuses seen that were not RONDO_OK */
     bool kernel_failed; /* a kernel failed, or may have, since the last sync */
+    uint64_t carried_before; /* failures that others carried when the scene opened */
     int host_jobs;     /* host calls whose release function was not called yet */
 } scene;
 

@@ -84,8 +84,15 @@ static void append_graph(scene *s, const scene_graph *g, rondo_status status) {
 }
 
 /* Notes how a replay ended: nothing but a spoiled input lets it fail in peace, and the model knows of those. */
-static bool replayed(scene *s, scene_graph *g, rondo_status status, uint64_t strikes_before) {
+static bool replayed(scene *s, rondo_stream *stream, scene_graph *g, rondo_status status, uint64_t strikes_before) {
     bool skipped = rondo_status_code(status) == RONDO_TAINTED;
+    if (status == RONDO_OK && strikes_must_show && strike_count() != strikes_before) {
+        /* A node could not run: the replay went on without it, and sync tells [W7]. */
+        s->strikes_seen = strike_count();
+        rondo_status told = rondo_stream_sync(stream);
+        SCENE_CHECK(told != RONDO_OK, "a node could not run and nobody was told");
+        s->failures++;
+    }
     if (skipped) {
         scene_expect(s, status, RONDO_TAINTED);
     } else {
@@ -100,7 +107,7 @@ bool scene_replay(scene *s, rondo_stream *stream, scene_graph *g) {
     uint64_t before = strike_count();
     bool recording = rondo_capture_phase(stream) == RONDO_PHASE_RECORDING;
     rondo_status status = rondo_graph_replay(g->graph, stream);
-    if (!recording) return replayed(s, g, status, before);
+    if (!recording) return replayed(s, stream, g, status, before);
     append_graph(s, g, status);
     return status == RONDO_OK;
 }
@@ -121,10 +128,15 @@ bool scene_run(scene *s, rondo_stream *stream, uint64_t key, rondo_step_fn step,
         fill_graph(s, g, NULL);
     }
     if (info.last_mode == RONDO_RUN_CAPTURED || info.last_mode == RONDO_RUN_REPLAYED) {
-        return replayed(s, g, status, before);
+        return replayed(s, stream, g, status, before);
     }
     empty_tape(s);
-    SCENE_CHECK(info.last_mode != RONDO_RUN_FALLBACK || strike_count() != 0, "it fell back in peace");
+    if (info.last_mode == RONDO_RUN_FALLBACK) {
+        SCENE_CHECK(strike_count() != 0, "it fell back in peace");
+        SCENE_CHECK(info.fallback_reason != RONDO_OK, "it fell back and does not say why [C21]");
+        s->strikes_seen = strike_count();
+        s->failures++;
+    }
     return scene_note(s, status);
 }
 

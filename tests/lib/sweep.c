@@ -127,10 +127,12 @@ uint64_t sweep_once(const scenario *what, const char *device, uint64_t at, bool 
     strike_at(at, lasting);
     what->run(&s);
     uint64_t strikes = strike_end();
+    s.strikes_seen = strikes;
     *out_failures = s.failures;
     scene_verify(&s);
     scene_release(&s);
     strike_at(0, false); /* from here on nothing may fail */
+    s.strikes_seen = 0;
     play(&s, what);
     scene_release(&s);
     scene_close(&s);
