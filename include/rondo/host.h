@@ -61,7 +61,8 @@ typedef int (*rondo_host_fn)(void *user, const rondo_host_access *accesses, size
  * that holds it is gone. On failure nothing is taken and release is not called.
  *
  * Errors   STALE, FOREIGN, RANGE, BUSY, TAINTED, REENTRANT, FORKED, INVALID (fn null, accesses null,
- *          unknown mode), ALIASED (two accesses overlap and one writes), NO_HOST_MEMORY */
+ *          unknown mode), ALIASED (two accesses overlap and one writes), UNSUPPORTED (the host cannot reach a
+ *          declared span of device memory on this backend), NO_HOST_MEMORY */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_host_call(rondo_stream *stream, rondo_host_fn fn, void *user,
                                                         rondo_release_fn release,
                                                         const rondo_host_access *accesses, size_t count,

@@ -7,8 +7,9 @@
  *            order is legal. Arguments are borrowed for the call. Out-parameters come last and are always
  *            written, on failure with NULL or zero.
  * Errors     Functions that can fail return a rondo_status, 0 for success. A call that fails changes
- *            nothing but what its documentation says; work that failed claims the bytes that it should have
- *            written, so that nobody reads stale ones by accident. fault.h tells the story of a status.
+ *            nothing but this: an operation that was refused, for bad arguments too, or that failed claims the
+ *            bytes that it would have written, as far as they are known, so that nobody reads stale ones by
+ *            accident [T8]. fault.h tells the story of a status.
  * Threads    Every function may be called from any thread. From inside a kernel or a host call only *_release,
  *            fault.h, status.h, rondo_stream_is_capturing, rondo_capture_phase, rondo_device_is_recording,
  *            rondo_host_data and rondo_host_is_idle are allowed; others return REENTRANT [E5].

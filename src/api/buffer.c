@@ -100,7 +100,7 @@ static rondo_status stale(const rdo_where *where, rondo_buffer buffer) {
 static rdo_memory *find_locked(rondo_buffer buffer, rdo_books **out_books) {
     rdo_memory *memory = rdo_memory_find(buffer);
     if (memory == NULL) return NULL;
-    *out_books = memory->books;
+    *out_books = rdo_memory_books(memory);
     rdo_lock_take(&(*out_books)->lock);
     if (rdo_memory_find(buffer) == memory) return memory;
     rdo_lock_give(&(*out_books)->lock);
@@ -120,7 +120,7 @@ rondo_status rondo_buffer_retain(rondo_buffer buffer) {
 void rondo_buffer_release(rondo_buffer buffer) {
     rdo_books *books;
     rdo_memory *known = rdo_memory_find(buffer);
-    if (known == NULL || !rdo_api_may_release(rdo_engine_of_books(known->books))) return;
+    if (known == NULL || !rdo_api_may_release(rdo_engine_of_books(rdo_memory_books(known)))) return;
     rdo_memory *memory = find_locked(buffer, &books);
     if (memory == NULL) return;
     rdo_memory_unref(memory);
@@ -158,7 +158,7 @@ rondo_status rondo_span_status(rondo_span span) {
     if (rdo_in_work()) RDO_REFUSE(RONDO_REENTRANT, "called from inside a kernel or a host call");
     rdo_memory *memory = find_locked(span.buffer, &books);
     if (memory == NULL) return stale(where, span.buffer);
-    rondo_status status = rdo_args_access(where, books, span, RDO_SPAN_ANY, RONDO_READS, "span", &access);
+    rondo_status status = rdo_args_access(where, books, NULL, span, RDO_SPAN_ANY, RONDO_READS, "span", &access);
     if (status == RONDO_OK) status = rdo_readable(where, &access);
     rdo_lock_give(&books->lock);
     return status;
@@ -180,8 +180,8 @@ static rondo_status begin(transfer *t, rondo_stream *stream, rondo_node_kind kin
 
 /* Adds the next span to the op; a span that is no good is not added. */
 static rondo_status add(transfer *t, rondo_span span, rdo_span_kind kind, uint32_t mode, const char *what) {
-    rondo_status status = rdo_args_access(&t->call.where, &t->call.engine->books, span, kind, mode, what,
-                                          &t->accesses[t->op.access_count]);
+    rondo_status status = rdo_args_access(&t->call.where, &t->call.engine->books, &t->call.queue->store, span, kind,
+                                          mode, what, &t->accesses[t->op.access_count]);
     t->op.access_count += status == RONDO_OK;
     return status;
 }
@@ -358,7 +358,7 @@ rondo_status rondo_host_wait(rondo_buffer block) {
     rdo_memory *memory = rdo_memory_find(block);
     if (rdo_in_work()) RDO_REFUSE(RONDO_REENTRANT, "called from inside a kernel or a host call");
     if (memory == NULL) return stale(where, block);
-    rdo_engine *engine = rdo_engine_of_books(memory->books);
+    rdo_engine *engine = rdo_engine_of_books(rdo_memory_books(memory));
     RDO_TRY(rdo_check_caller(engine, where));
     return rdo_api_end(engine, rdo_host_wait(where, block));
 }

@@ -64,7 +64,8 @@ rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid
         status = rdo_fault_raise(&call.where, RONDO_FOREIGN, "the kernel belongs to another device than the stream");
     } else {
         call.where.kernel = op.kernel->name;
-        status = rdo_args_launch(&call.where, &call.engine->books, &op, args, arg_count, accesses, values);
+        status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args, arg_count, accesses,
+                                 values);
     }
     if (RDO_LIKELY(status == RONDO_OK)) {
         status = rdo_issue(&call, &op);
@@ -86,7 +87,7 @@ static rondo_status check_accesses(rdo_call *call, rdo_op *op, const rondo_host_
         if (accesses[i].mode < RONDO_READS || accesses[i].mode > RONDO_READS_WRITES) {
             status = rdo_fault_raise(where, RONDO_INVALID, "access %zu has unknown mode %d", i, (int)accesses[i].mode);
         } else {
-            status = rdo_args_access(where, &call->engine->books, accesses[i].span, RDO_SPAN_ANY,
+            status = rdo_args_access(where, &call->engine->books, &call->queue->store, accesses[i].span, RDO_SPAN_ANY,
                                      (uint32_t)accesses[i].mode, "access", &op->accesses[op->access_count]);
             op->access_count += status == RONDO_OK;
         }
@@ -120,9 +121,9 @@ static rondo_status check_reach(const rdo_call *call, const rdo_op *op) {
     const rdo_books *books = &call->engine->books;
     const rdo_where *where = &call->where;
     for (uint32_t i = 0; i < op->access_count; i++) {
-        const rdo_memory *memory = op->accesses[i].memory;
-        if (memory->host || memory->page == NULL) continue;
-        if (books->backend->host_address(books->device, memory->page->handle) == NULL) {
+        const rdo_access *access = &op->accesses[i];
+        if (access->host || access->page == NULL) continue;
+        if (books->backend->host_address(books->device, access->place.page) == NULL) {
             RDO_REFUSE(RONDO_UNSUPPORTED, "the host cannot reach device memory of this backend; use host blocks");
         }
     }

@@ -295,14 +295,9 @@ void rdo_device_stats(rdo_device *device, rondo_device_stats *out) {
                                 .graphs = books->holder_count,
                                 .buffers = books->buffers,
                                 .host_blocks = books->host_blocks,
-                                .launches = get(&counters->launches),
-                                .transfers = get(&counters->transfers),
-                                .host_calls = get(&counters->host_calls),
-                                .recorded = get(&counters->recorded),
                                 .windows_opened = get(&counters->windows_opened),
                                 .graphs_sealed = get(&counters->graphs_sealed),
                                 .windows_refused = get(&counters->windows_refused),
-                                .replays = get(&counters->replays),
                                 .replay_failures = get(&counters->replay_failures),
                                 .skipped = get(&counters->skipped),
                                 .failures = get(&counters->failures),
@@ -311,6 +306,14 @@ void rdo_device_stats(rdo_device *device, rondo_device_stats *out) {
                                 .metadata_entries = engine->meta.entries,
                                 .metadata_bytes = engine->meta.bytes,
                                 .metadata_pinned = engine->meta.pinned};
+    for (uint32_t i = 0; i < engine->queue_count; i++) {
+        rdo_queue *queue = &engine->queues[i];
+        out->launches += get(&queue->launches);
+        out->transfers += get(&queue->transfers);
+        out->host_calls += get(&queue->host_calls);
+        out->recorded += get(&queue->recorded);
+        out->replays += get(&queue->replays);
+    }
     rdo_lock_give(&books->lock);
 }
 

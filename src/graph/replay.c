@@ -241,7 +241,7 @@ static rondo_status conclude(replay *r) {
     rdo_ranges_finish(&r->spoiled);
     if (r->not_run == RONDO_OK) {
         atomic_fetch_add_explicit(&r->graph->replays, 1, memory_order_relaxed);
-        rdo_count(&engine->counters.replays);
+        rdo_count_own(&r->call->queue->replays);
     } else {
         rdo_count(&engine->counters.replay_failures);
     }

@@ -261,8 +261,8 @@ static rondo_status check_span(const updating *u, const rdo_op *op, const rondo_
     char what[128];
     rdo_text text = rdo_text_in(what, sizeof what);
     rdo_text_add(&text, "node %llu, parameter '%s'", (unsigned long long)u->where.op_index, known->name);
-    RDO_TRY(rdo_args_access(&u->where, &u->graph->engine->books, update->span, RDO_SPAN_DEVICE, (uint32_t)known->kind,
-                            what, out_access));
+    RDO_TRY(rdo_args_access(&u->where, &u->graph->engine->books, NULL, update->span, RDO_SPAN_DEVICE,
+                            (uint32_t)known->kind, what, out_access));
     if (known->align_bytes > 1 && (out_access->low & (known->align_bytes - 1)) != 0) {
         REFUSE(RONDO_INVALID, "%s starts at byte %llu, which is no multiple of its alignment %u", what,
                (unsigned long long)out_access->low, known->align_bytes);

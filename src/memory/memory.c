@@ -19,7 +19,7 @@ rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id
     /* All but the slot, which other threads may be looking at, and `home`, which they read atomically. */
     memset(&memory->returning, 0, sizeof memory->returning);
     atomic_store_explicit(&memory->id, number, memory_order_relaxed);
-    memory->books = books;
+    atomic_store_explicit(&memory->books, books, memory_order_relaxed);
     atomic_store_explicit(&memory->home, home, memory_order_relaxed);
     memory->home_stream_id = stream_id;
     memory->size = size;
@@ -55,8 +55,9 @@ void rdo_memory_unref(rdo_memory *memory) {
     RDO_ASSERT(memory->refs != 0);
     if (--memory->refs != 0) return;
     if (!memory->staging) {
+        rdo_books *books = rdo_memory_books(memory);
         rdo_slots_hide(&memory->slot);
-        *(memory->host ? &memory->books->host_blocks : &memory->books->buffers) -= 1;
+        *(memory->host ? &books->host_blocks : &books->buffers) -= 1;
     }
     rdo_memory_settle(memory);
 }
@@ -67,11 +68,11 @@ void rdo_memory_settle(rdo_memory *memory) {
 }
 
 void rdo_memory_claim(rdo_memory *memory, uint64_t low, uint64_t high, uint64_t failure, uint64_t tag) {
-    rdo_claims_set(&memory->claims, memory->size, low, high, failure, tag, &memory->books->claimed);
+    rdo_claims_set(&memory->claims, memory->size, low, high, failure, tag, &rdo_memory_books(memory)->claimed);
 }
 
 void rdo_memory_unclaim(rdo_memory *memory, uint64_t low, uint64_t high) {
-    rdo_claims_release(&memory->claims, low, high, &memory->books->claimed);
+    rdo_claims_release(&memory->claims, low, high, &rdo_memory_books(memory)->claimed);
 }
 
 rdo_location rdo_memory_location(const rdo_memory *memory) {

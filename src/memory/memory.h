@@ -44,7 +44,7 @@ struct rdo_memory {
     rdo_slot slot; /* must come first */
     rdo_return returning;
     _Atomic uint64_t id; /* the slot's number, also after it is hidden; 0 once the allocation has ended */
-    rdo_books *books;
+    _Atomic(rdo_books *) books;
     _Atomic(rdo_store *) home;
     uint64_t home_stream_id;
     uint64_t size;      /* asked for */
@@ -64,9 +64,13 @@ struct rdo_memory {
     struct rdo_callback *due; /* made when the allocation ends, NULL if none */
 };
 
-/* The record that `buffer` names, NULL if it names none any more. Needs no lock; see invariant 3 for how far the
- * record can be trusted. */
+/* The record that `buffer` names, NULL if it names none any more. Needs no lock; only its atomic fields may be
+ * looked at, unless invariant 3 or the device lock of its books keeps it as it is. */
 rdo_memory *rdo_memory_find(rondo_buffer buffer);
+
+static inline rdo_books *rdo_memory_books(const rdo_memory *memory) {
+    return atomic_load_explicit(&memory->books, memory_order_relaxed);
+}
 
 /* A record without memory under it, with one reference, not yet visible. NULL without memory. */
 rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size);

@@ -98,10 +98,15 @@ bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *m
     return false;
 }
 
-void rdo_store_account(rdo_memory *memory) {
+/* The report of the pool that serves the allocation, also one of no bytes. */
+static rondo_pool_report *report_of(const rdo_memory *memory) {
+    rdo_books *books = rdo_memory_books(memory);
     rdo_request request = {.size = memory->size, .usage = memory->usage, .host = memory->host};
-    rondo_pool_kind kind = memory->page != NULL ? memory->page->pool : rdo_store_pool(memory->books, &request);
-    rondo_pool_report *report = &memory->books->reports[kind];
+    return &books->reports[memory->page != NULL ? memory->page->pool : rdo_store_pool(books, &request)];
+}
+
+void rdo_store_account(rdo_memory *memory) {
+    rondo_pool_report *report = report_of(memory);
     report->allocations++;
     report->in_use_bytes += memory->size;
     if (memory->page != NULL) report->padding_bytes += memory->page->slices[memory->slice].size - memory->size;
@@ -110,9 +115,7 @@ void rdo_store_account(rdo_memory *memory) {
 }
 
 static void unaccount(rdo_memory *memory) {
-    rdo_request request = {.size = memory->size, .usage = memory->usage, .host = memory->host};
-    rondo_pool_kind kind = memory->page != NULL ? memory->page->pool : rdo_store_pool(memory->books, &request);
-    rondo_pool_report *report = &memory->books->reports[kind];
+    rondo_pool_report *report = report_of(memory);
     report->allocations--;
     report->in_use_bytes -= memory->size;
     if (memory->page != NULL) report->padding_bytes -= memory->page->slices[memory->slice].size - memory->size;
@@ -273,7 +276,7 @@ void rdo_store_sweep(rdo_store *store) {
 
 /* Overwrites what the user released, so that debug runs notice who still relies on it [W9]. */
 static void scribble(rdo_memory *memory) {
-    rdo_books *books = memory->books;
+    rdo_books *books = rdo_memory_books(memory);
     if (!books->debug_fresh || memory->page == NULL || memory->imported) return;
     void *page = memory->host ? memory->page->handle
                               : books->backend->host_address(books->device, memory->page->handle);
@@ -293,7 +296,7 @@ static void leave_page(rdo_memory *memory) {
 
 void rdo_memory_recycle(rdo_return *item) {
     rdo_memory *memory = (rdo_memory *)(void *)((char *)item - offsetof(rdo_memory, returning));
-    rdo_books *books = memory->books;
+    rdo_books *books = rdo_memory_books(memory);
     rdo_lock_take(&books->lock);
     bool needed = memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
                   (memory->page != NULL && memory->page->slices[memory->slice].guards != 0);

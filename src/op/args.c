@@ -7,38 +7,55 @@
 
 #define REFUSE(code, ...) return rdo_fault_raise(where, code, __VA_ARGS__)
 
-rondo_status rdo_args_access(const rdo_where *where, rdo_books *books, rondo_span span, rdo_span_kind kind,
-                             uint32_t mode, const char *what, rdo_access *out_access) {
-    rdo_memory *memory = rdo_memory_find(span.buffer);
-    *out_access = (rdo_access){0};
-    if (RDO_UNLIKELY(memory == NULL)) {
-        if (span.buffer.id == 0) REFUSE(RONDO_STALE, "%s is the null buffer", what);
-        REFUSE(RONDO_STALE, "%s names buffer %llu, which was released or never existed", what,
-               (unsigned long long)span.buffer.id);
+/* The whole allocation that `buffer` names, as an access; false if it names none of these books. Memory of another
+ * queue may be ending or moving right now, so it is looked at under the device lock. */
+static bool find_whole(rdo_books *books, const rdo_store *own, rondo_buffer buffer, uint32_t mode, rdo_access *out) {
+    rdo_memory *memory = rdo_memory_find(buffer);
+    if (RDO_UNLIKELY(memory == NULL || rdo_memory_books(memory) != books)) return false;
+    bool stable = own == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) == own;
+    if (RDO_UNLIKELY(!stable)) rdo_lock_take(&books->lock);
+    bool alive = stable || rdo_memory_find(buffer) == memory;
+    if (RDO_LIKELY(alive)) rdo_access_fill(out, memory, buffer.id, 0, memory->size, mode);
+    if (RDO_UNLIKELY(!stable)) rdo_lock_give(&books->lock);
+    return alive;
+}
+
+static rondo_status refuse_buffer(const rdo_where *where, rondo_buffer buffer, const char *what) {
+    unsigned long long id = buffer.id;
+    if (id == 0) REFUSE(RONDO_STALE, "%s is the null buffer", what);
+    if (rdo_memory_find(buffer) == NULL) {
+        REFUSE(RONDO_STALE, "%s names buffer %llu, which was released or never existed", what, id);
     }
-    if (RDO_UNLIKELY(memory->books != books)) {
-        REFUSE(RONDO_FOREIGN, "%s, buffer %llu, belongs to another device than the stream", what,
-               (unsigned long long)span.buffer.id);
+    REFUSE(RONDO_FOREIGN, "%s, buffer %llu, belongs to another device than the stream", what, id);
+}
+
+/* Narrows an access to a whole allocation down to the span; false if the span leaves it. */
+static bool narrow(rdo_access *access, rondo_span span) {
+    uint64_t size = access->row_bytes;
+    if (RDO_UNLIKELY(span.offset_bytes > size)) return false;
+    uint64_t rest = size - span.offset_bytes;
+    if (span.size_bytes != RONDO_WHOLE && RDO_UNLIKELY(span.size_bytes > rest)) return false;
+    access->low = span.offset_bytes;
+    access->row_bytes = access->pitch = span.size_bytes == RONDO_WHOLE ? rest : span.size_bytes;
+    return true;
+}
+
+rondo_status rdo_args_access(const rdo_where *where, rdo_books *books, const rdo_store *own, rondo_span span,
+                             rdo_span_kind kind, uint32_t mode, const char *what, rdo_access *out_access) {
+    unsigned long long id = span.buffer.id;
+    if (RDO_UNLIKELY(!find_whole(books, own, span.buffer, mode, out_access))) {
+        return refuse_buffer(where, span.buffer, what);
     }
-    if (RDO_UNLIKELY(((memory->host ? RDO_SPAN_HOST : RDO_SPAN_DEVICE) & (unsigned)kind) == 0)) {
-        REFUSE(RONDO_INVALID, memory->host ? "%s, buffer %llu, is a host block; device memory is needed here"
-                                           : "%s, buffer %llu, is device memory; a host block is needed here",
-               what, (unsigned long long)span.buffer.id);
+    if (RDO_UNLIKELY(((out_access->host ? RDO_SPAN_HOST : RDO_SPAN_DEVICE) & (unsigned)kind) == 0)) {
+        REFUSE(RONDO_INVALID, out_access->host ? "%s, buffer %llu, is a host block; device memory is needed here"
+                                               : "%s, buffer %llu, is device memory; a host block is needed here",
+               what, id);
     }
-    uint64_t size = memory->size;
-    if (span.size_bytes == RONDO_WHOLE && span.offset_bytes <= size) span.size_bytes = size - span.offset_bytes;
-    if (RDO_UNLIKELY(span.offset_bytes > size || span.size_bytes > size - span.offset_bytes)) {
+    if (RDO_UNLIKELY(!narrow(out_access, span))) {
         REFUSE(RONDO_RANGE, "%s: bytes %llu + %llu leave buffer %llu, which has %llu bytes", what,
-               (unsigned long long)span.offset_bytes, (unsigned long long)span.size_bytes,
-               (unsigned long long)span.buffer.id, (unsigned long long)size);
+               (unsigned long long)span.offset_bytes, (unsigned long long)span.size_bytes, id,
+               (unsigned long long)out_access->row_bytes);
     }
-    *out_access = (rdo_access){.memory = memory,
-                               .id = span.buffer.id,
-                               .low = span.offset_bytes,
-                               .row_bytes = span.size_bytes,
-                               .rows = 1,
-                               .pitch = span.size_bytes,
-                               .mode = mode};
     return RONDO_OK;
 }
 
@@ -48,27 +65,22 @@ static const char *argument_name(char *room, size_t size_bytes, const char *name
     return room;
 }
 
-static rondo_status check_buffer(const rdo_where *where, rdo_books *books, const rondo_param *param,
-                                 const rondo_arg *arg, rdo_access *out) {
+static rondo_status check_buffer(const rdo_where *where, rdo_books *books, const rdo_store *own,
+                                 const rondo_param *param, const rondo_arg *arg, rdo_access *out) {
     char what[96];
     if (RDO_UNLIKELY(arg->value != NULL)) {
         REFUSE(RONDO_INVALID, "argument '%s' is a value; the kernel takes a buffer there", param->name);
     }
     /* The name is only put together when a message needs it: the plain case must stay cheap. */
-    rdo_memory *memory = rdo_memory_find(arg->span.buffer);
-    uint64_t offset = arg->span.offset_bytes, size = arg->span.size_bytes;
-    if (RDO_LIKELY(memory != NULL && memory->books == books && !memory->host && offset <= memory->size &&
-                   (size == RONDO_WHOLE || size <= memory->size - offset))) {
-        if (size == RONDO_WHOLE) size = memory->size - offset;
-        *out = (rdo_access){.memory = memory, .id = arg->span.buffer.id, .low = offset, .row_bytes = size,
-                            .rows = 1, .pitch = size, .mode = (uint32_t)param->kind};
-    } else {
-        RDO_TRY(rdo_args_access(where, books, arg->span, RDO_SPAN_DEVICE, (uint32_t)param->kind,
+    bool good = find_whole(books, own, arg->span.buffer, (uint32_t)param->kind, out) && !out->host &&
+                narrow(out, arg->span);
+    if (RDO_UNLIKELY(!good)) {
+        RDO_TRY(rdo_args_access(where, books, own, arg->span, RDO_SPAN_DEVICE, (uint32_t)param->kind,
                                 argument_name(what, sizeof what, param->name), out));
     }
-    if (RDO_UNLIKELY(param->align_bytes > 1 && (offset & (param->align_bytes - 1)) != 0)) {
+    if (RDO_UNLIKELY(param->align_bytes > 1 && (out->low & (param->align_bytes - 1)) != 0)) {
         REFUSE(RONDO_INVALID, "argument '%s' starts at byte %llu, which is no multiple of its alignment %u",
-               param->name, (unsigned long long)offset, param->align_bytes);
+               param->name, (unsigned long long)out->low, param->align_bytes);
     }
     return RONDO_OK;
 }
@@ -127,8 +139,8 @@ rondo_status rdo_args_check_alias(const rdo_where *where, const rdo_op *op) {
     return RONDO_OK;
 }
 
-rondo_status rdo_args_launch(const rdo_where *where, rdo_books *books, rdo_op *op, const rondo_arg *args,
-                             size_t arg_count, rdo_access *accesses, const void **values) {
+rondo_status rdo_args_launch(const rdo_where *where, rdo_books *books, const rdo_store *own, rdo_op *op,
+                             const rondo_arg *args, size_t arg_count, rdo_access *accesses, const void **values) {
     const rdo_kernel *kernel = op->kernel;
     rondo_status first = RONDO_OK;
     op->accesses = accesses;
@@ -143,7 +155,7 @@ rondo_status rdo_args_launch(const rdo_where *where, rdo_books *books, rdo_op *o
         values[i] = args[i].value;
         if (rdo_param_is_buffer(param)) {
             rdo_access *access = &accesses[op->access_count];
-            status = check_buffer(where, books, param, &args[i], access);
+            status = check_buffer(where, books, own, param, &args[i], access);
             access->param = i;
             op->access_count += status == RONDO_OK;
         } else if (RDO_LIKELY(args[i].value != NULL && args[i].value_bytes == param->size_bytes)) {

@@ -120,17 +120,18 @@ static void resolve_host_call(const rdo_op *op, rondo_backend_op *out, rdo_host_
 }
 
 void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places, rdo_host_frame *frame) {
-    memset(out, 0, sizeof *out);
-    switch (op->kind) {
-    case RONDO_NODE_LAUNCH:
-        out->kind = RONDO_OP_LAUNCH;
+    if (RDO_LIKELY(op->kind == RONDO_NODE_LAUNCH)) {
+        out->kind = RONDO_OP_LAUNCH; /* the fields of other kinds mean nothing, so they are not even cleared */
         out->kernel = op->kernel->loaded;
         out->grid = op->grid;
         out->arg_count = op->kernel->param_count;
         out->places = places;
         out->values = op->values;
         for (uint32_t i = 0; i < op->access_count; i++) places[op->accesses[i].param] = place_of(&op->accesses[i]);
-        break;
+        return;
+    }
+    memset(out, 0, sizeof *out);
+    switch (op->kind) {
     case RONDO_NODE_FILL:
         out->kind = RONDO_OP_FILL;
         resolve_transfer(op, out);

@@ -25,7 +25,8 @@ typedef struct rdo_access {
     uint64_t rows, pitch;
     uint32_t mode;      /* rondo_access_mode */
     uint32_t param;     /* a launch: index of the parameter */
-    /* Where the allocation is, copied from the record by rdo_op_locate once it can no longer move. */
+    /* Where the allocation is, copied from the record. It holds for memory at home on the caller's own queue,
+     * whose lock keeps it in place; for other memory only from rdo_op_locate on. */
     rdo_page *page;     /* NULL: an allocation of no bytes */
     uint32_t slice;
     bool host;
@@ -97,6 +98,25 @@ bool rdo_op_is_nothing(const rdo_op *op);
 /* A copy of the op, and of everything it points to but objects with counts of their own, in `arena`; NULL
  * without memory. Value bytes are not copied: the caller puts them where it wants them. */
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op);
+
+/* An access to plain bytes of a record, located as of now. */
+static inline void rdo_access_fill(rdo_access *access, rdo_memory *memory, uint64_t id, uint64_t low, uint64_t size,
+                                   uint32_t mode) {
+    access->memory = memory;
+    access->id = id;
+    access->low = low;
+    access->row_bytes = access->pitch = size;
+    access->rows = 1;
+    access->mode = mode;
+    access->param = 0;
+    access->page = memory->page;
+    access->slice = memory->slice;
+    access->host = memory->host;
+    access->stream_id = memory->home_stream_id;
+    access->home = atomic_load_explicit(&memory->home, memory_order_relaxed);
+    access->address = memory->address;
+    access->place = memory->place;
+}
 
 /* Notes where the memory of each access is. From now on it must stay there: the caller holds the home queue's
  * lock, or has counted a use, or guards it. */

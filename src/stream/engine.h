@@ -25,12 +25,14 @@ typedef struct rdo_queue {
     void *backend_queue; /* NULL until the first stream that folds onto it */
     rdo_store store;
     rdo_window window;
+    /* Counted under the queue's lock, read by reports without it. */
+    _Atomic uint64_t launches, transfers, host_calls, recorded, replays;
 } rdo_queue;
 
 /* Counters that are only ever added to, from any thread. */
 typedef struct rdo_counters {
-    _Atomic uint64_t launches, transfers, host_calls, recorded, windows_opened, graphs_sealed, windows_refused;
-    _Atomic uint64_t replays, replay_failures, skipped, failures, run_fallbacks;
+    _Atomic uint64_t windows_opened, graphs_sealed, windows_refused;
+    _Atomic uint64_t replay_failures, skipped, failures, run_fallbacks;
 } rdo_counters;
 
 struct rdo_engine {
@@ -87,6 +89,11 @@ static inline rdo_queue *rdo_queue_of_store(rdo_store *store) {
 }
 static inline rdo_engine *rdo_engine_of_books(rdo_books *books) {
     return (rdo_engine *)(void *)books;
+}
+/* Adds to a counter that only the holder of its queue's lock adds to: no locked instruction. */
+static inline void rdo_count_own(_Atomic uint64_t *counter) {
+    uint64_t count = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, count + 1, memory_order_relaxed);
 }
 static inline void rdo_count(_Atomic uint64_t *counter) {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);

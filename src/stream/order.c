@@ -84,19 +84,27 @@ static void link_entry(rdo_order *order, rdo_entry *entry) {
     }
 }
 
-static void wait_for_turn(rdo_order *order, rdo_books *books, const rdo_entry *entry) {
-    if (!must_wait(entry)) return;
+/* False: what it waited for became a mapping. Waiting on, with the queue's lock held, could keep the owner of the
+ * mapping from ever ending it. */
+static bool wait_for_turn(rdo_order *order, rdo_books *books, const rdo_entry *entry) {
+    bool refused = false;
+    if (!must_wait(entry)) return true;
     /* Said before the flags are looked at again, so that a fast operation that ends now wakes us. */
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
-    while (must_wait(entry)) rdo_lock_wait(&books->lock, &books->changed);
+    while (!refused && must_wait(entry)) {
+        refused = map_conflicts(order, entry);
+        if (!refused) rdo_lock_wait(&books->lock, &books->changed);
+    }
     atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
+    return !refused;
 }
 
 bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry) {
     if (map_conflicts(order, entry)) return false;
     link_entry(order, entry);
-    wait_for_turn(order, books, entry);
-    return true;
+    if (wait_for_turn(order, books, entry)) return true;
+    rdo_order_leave(order, books, entry);
+    return false;
 }
 
 void rdo_order_leave(rdo_order *order, rdo_books *books, rdo_entry *entry) {
@@ -128,7 +136,7 @@ bool rdo_order_is_busy(const rdo_order *order, rdo_extent bytes) {
 }
 
 void rdo_order_wait_idle(rdo_order *order, const rdo_memory *memory) {
-    rdo_books *books = memory->books;
+    rdo_books *books = rdo_memory_books(memory);
     rdo_extent bytes = {memory->address, memory->address + memory->size};
     const rdo_store *home = atomic_load_explicit(&memory->home, memory_order_relaxed);
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);

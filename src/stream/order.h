@@ -61,7 +61,7 @@ static inline void rdo_order_leave_fast(rdo_order *order, rdo_store *own) {
     if (atomic_load_explicit(&order->fast_waiters, memory_order_seq_cst) != 0) rdo_order_wake(own->books);
 }
 
-/* Device lock held (given up while waiting). False: a mapping conflicts, nothing was registered. True: it may run until
+/* Device lock held (given up while waiting). False: a mapping conflicts, nothing is registered. True: it may run until
  * rdo_order_leave. */
 bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry);
 /* Device lock held. */

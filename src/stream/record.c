@@ -166,6 +166,6 @@ rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held) {
     }
     rdo_lock_give(&books->lock);
     if (status != RONDO_OK) return rdo_refuse(call, op, status);
-    rdo_count(&call->engine->counters.recorded);
+    rdo_count_own(&call->queue->recorded);
     return RONDO_OK;
 }

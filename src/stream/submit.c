@@ -143,19 +143,18 @@ static rondo_backend_result resolve_and_run(rdo_call *call, const rdo_op *op, ro
     return run(call->queue, &resolved, outcome);
 }
 
-static void count_played(rdo_engine *engine, const rdo_op *op) {
-    rdo_counters *counters = &engine->counters;
+static void count_played(rdo_queue *queue, const rdo_op *op) {
     switch (op->kind) {
-    case RONDO_NODE_LAUNCH: rdo_count(&counters->launches); break;
-    case RONDO_NODE_HOST_CALL: rdo_count(&counters->host_calls); break;
-    default: rdo_count(&counters->transfers); break;
+    case RONDO_NODE_LAUNCH: rdo_count_own(&queue->launches); break;
+    case RONDO_NODE_HOST_CALL: rdo_count_own(&queue->host_calls); break;
+    default: rdo_count_own(&queue->transfers); break;
     }
 }
 
 /* What a played op's end means: device lock not held. */
 static rondo_status finish(rdo_call *call, const rdo_op *op, rondo_backend_result result,
                            const rondo_backend_outcome *outcome) {
-    count_played(call->engine, op);
+    count_played(call->queue, op);
     if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) return RONDO_OK;
     if (result != RONDO_BACKEND_FAILED) return rdo_refuse(call, op, rdo_backend_status(&call->where, result, outcome));
     /* Work that failed while it ran: the launch itself succeeded, reads and sync will tell [W7]. */
@@ -171,7 +170,7 @@ static rondo_status finish(rdo_call *call, const rdo_op *op, rondo_backend_resul
 static bool all_at_home(const rdo_op *op, const rdo_store *own) {
     if (op->kind == RONDO_NODE_HOST_CALL) return false;
     for (uint32_t i = 0; i < op->access_count; i++) {
-        if (atomic_load_explicit(&op->accesses[i].memory->home, memory_order_relaxed) != own) return false;
+        if (op->accesses[i].home != own) return false;
     }
     return true;
 }
@@ -285,7 +284,6 @@ static rondo_status play(rdo_call *call, rdo_op *op) {
     if (RDO_LIKELY(all_at_home(op, own))) {
         /* Claims are asked for only once no other queue can be placing one on memory of this one. */
         if (RDO_LIKELY(rdo_order_enter_fast(own) && atomic_load(&call->engine->books.claimed) == 0)) {
-            rdo_op_locate(op);
             rondo_backend_result result = resolve_and_run(call, op, &outcome);
             rondo_status status = finish(call, op, result, &outcome);
             rdo_order_leave_fast(order, own);

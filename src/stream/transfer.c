@@ -58,7 +58,7 @@ static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
         rdo_this_thread.work_depth++;
         rondo_backend_result result = engine->books.backend->submit(call->queue->backend_queue, &resolved, &outcome);
         rdo_this_thread.work_depth--;
-        rdo_count(&engine->counters.transfers);
+        rdo_count_own(&call->queue->transfers);
         status = rdo_backend_status(&call->where, result, &outcome);
     }
     rdo_lock_take(&engine->books.lock);
@@ -70,7 +70,8 @@ static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
 
 rondo_status rdo_read(rdo_call *call, rondo_span source, void *data) {
     rdo_access access;
-    RDO_TRY(rdo_args_access(&call->where, &call->engine->books, source, RDO_SPAN_ANY, RONDO_READS, "source", &access));
+    RDO_TRY(rdo_args_access(&call->where, &call->engine->books, &call->queue->store, source, RDO_SPAN_ANY, RONDO_READS,
+                            "source", &access));
     if (data == NULL && access.row_bytes != 0) REFUSE(RONDO_INVALID, "data is null");
     RDO_TRY(rdo_call_check_window(call, true));
     if (access.row_bytes == 0) return RONDO_OK;
@@ -129,12 +130,11 @@ rondo_status rdo_map(rdo_call *call, rondo_span span, rondo_access_mode mode, vo
     rdo_access access;
     rdo_books *books = &call->engine->books;
     if (mode < RONDO_READS || mode > RONDO_READS_WRITES) REFUSE(RONDO_INVALID, "there is no mode %d", (int)mode);
-    RDO_TRY(rdo_args_access(&call->where, books, span, RDO_SPAN_ANY, (uint32_t)mode, "span", &access));
+    RDO_TRY(rdo_args_access(&call->where, books, &call->queue->store, span, RDO_SPAN_ANY, (uint32_t)mode, "span",
+                            &access));
     RDO_TRY(rdo_call_check_window(call, true));
     if (access.row_bytes == 0) REFUSE(RONDO_RANGE, "there are no bytes to map, so there is no address");
     rdo_lock_take(&books->lock);
-    rdo_op op = {.accesses = &access, .access_count = 1};
-    rdo_op_locate(&op);
     char *page = access.host ? access.place.page : books->backend->host_address(books->device, access.place.page);
     rondo_status status = RONDO_OK;
     if (page == NULL) {
@@ -171,7 +171,8 @@ rondo_status rdo_unmap(rdo_call *call, rondo_span span) {
     rdo_access access;
     rdo_engine *engine = call->engine;
     rdo_books *books = &engine->books;
-    RDO_TRY(rdo_args_access(&call->where, books, span, RDO_SPAN_ANY, RONDO_READS, "span", &access));
+    RDO_TRY(rdo_args_access(&call->where, books, &call->queue->store, span, RDO_SPAN_ANY, RONDO_READS, "span",
+                            &access));
     rdo_lock_take(&books->lock);
     mapping *m = find_mapping(&engine->order, &access);
     if (m != NULL) end_mapping(engine, m);
@@ -181,7 +182,7 @@ rondo_status rdo_unmap(rdo_call *call, rondo_span span) {
 }
 
 void rdo_end_mappings(rdo_memory *memory) {
-    rdo_engine *engine = rdo_engine_of_books(memory->books);
+    rdo_engine *engine = rdo_engine_of_books(rdo_memory_books(memory));
     rdo_entry *entry = engine->order.first;
     while (entry != NULL) {
         rdo_entry *next = entry->next;
@@ -210,7 +211,7 @@ rondo_status rdo_stage_write(rdo_call *call, rdo_op *op) {
 }
 
 bool rdo_host_idle(const rdo_memory *block) {
-    rdo_engine *engine = rdo_engine_of_books(block->books);
+    rdo_engine *engine = rdo_engine_of_books(rdo_memory_books(block));
     rdo_extent bytes = {block->address, block->address + block->size};
     const rdo_store *home = atomic_load_explicit(&block->home, memory_order_relaxed);
     return !rdo_order_is_busy(&engine->order, bytes) && atomic_load(&home->fast) == 0;
@@ -220,11 +221,11 @@ rondo_status rdo_host_wait(const rdo_where *where, rondo_buffer block) {
     rdo_access access;
     rdo_memory *memory = rdo_memory_find(block);
     if (memory == NULL) return rdo_fault_raise(where, RONDO_STALE, "the block was released");
-    rdo_engine *engine = rdo_engine_of_books(memory->books);
+    rdo_engine *engine = rdo_engine_of_books(rdo_memory_books(memory));
     rdo_books *books = &engine->books;
     rdo_lock_take(&books->lock);
     rondo_status status =
-        rdo_args_access(where, books, rondo_whole(block), RDO_SPAN_HOST, RONDO_READS, "block", &access);
+        rdo_args_access(where, books, NULL, rondo_whole(block), RDO_SPAN_HOST, RONDO_READS, "block", &access);
     if (status == RONDO_OK) {
         memory->uses++;
         rdo_order_wait_idle(&engine->order, memory);

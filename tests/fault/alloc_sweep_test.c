@@ -26,8 +26,40 @@ static void nothing_fails_in_peace(void **state) {
     sweep_warm_up("cpu");
 }
 
+enum { MORE_THAN_A_CHUNK = 1500 };
+
+/* [P2] [C8] Records come in chunks, so this allocation is rare, and no scenario meets it. */
+static void a_window_is_doomed_when_a_buffer_gets_no_record(void **state) {
+    static rondo_buffer buffers[MORE_THAN_A_CHUNK];
+    scene s;
+    size_t count = 0;
+    (void)state;
+    strike_at(0, false);
+    scene_open(&s, "cpu", NULL);
+    scene_cell *x = scene_buffer(&s, s.a, 8, RONDO_USAGE_GENERAL);
+    (void)scene_write(&s, s.a, x, 1);
+    assert_true(scene_prepare(&s, s.a) && scene_begin(&s, s.a));
+    assert_true(scene_scale(&s, s.a, x, 2));
+    strike_at(1, true);
+    rondo_status status = RONDO_OK;
+    while (status == RONDO_OK && count < MORE_THAN_A_CHUNK) {
+        status = rondo_buffer_create(s.a, 0, RONDO_USAGE_GENERAL, &buffers[count]);
+        count += status == RONDO_OK;
+    }
+    strike_at(0, false);
+    assert_int_equal(rondo_status_code(status), RONDO_NO_HOST_MEMORY);
+    rondo_graph *graph = NULL;
+    assert_int_equal(rondo_status_code(rondo_capture_end(s.a, 0, &graph)), RONDO_DOOMED);
+    assert_null(graph);
+    scene_spoil_window(&s);
+    for (size_t i = 0; i < count; i++) rondo_buffer_release(buffers[i]);
+    scene_verify(&s);
+    scene_release(&s);
+    scene_close(&s);
+}
+
 int main(void) {
-    struct CMUnitTest tests[2 * 64 + 1];
+    struct CMUnitTest tests[2 * 64 + 2];
     char names[2 * 64][96];
     size_t count = 0;
     sweep_hook_cpu(true);
@@ -44,6 +76,7 @@ int main(void) {
                 name, lasting ? all_allocations_from_any_one_on_can_fail : any_one_allocation_can_fail, NULL, NULL, what};
         }
     }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_window_is_doomed_when_a_buffer_gets_no_record);
     int failed = _cmocka_run_group_tests("allocation sweep", tests, count, NULL, NULL);
     print_message("%llu runs\n", (unsigned long long)runs);
     return failed;

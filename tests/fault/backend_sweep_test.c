@@ -123,7 +123,8 @@ static void sweep(const scenario *what, const char *device, bool lasting) {
     uint64_t failures, strikes = 1;
     for (uint64_t at = 1; strikes != 0; at++) {
         strikes = sweep_once(what, device, at, lasting, &failures);
-        /* A full device may be relieved, and moving memory is given up where it cannot be done; else someone is told. */
+        /* A full device may be relieved, and moving memory is given up where it cannot be done; else someone is
+         * told. */
         bool absorbed = what->quiet_failures || (shut == DOOR_PAGE_ALLOC && !lasting);
         SCENE_CHECK(strikes == 0 || failures != 0 || absorbed, "door %d answered %d and nobody was told", (int)shut,
                     (int)answer);

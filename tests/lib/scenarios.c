@@ -477,21 +477,12 @@ static void doomed_window(scene *s) {
     (void)scene_scale(s, s->a, x, 2);
     (void)scene_copy(s, s->a, y, 0, z, 0, N); /* z is spoiled: dooms */
     (void)scene_fill(s, s->a, z, 0, N, 1);
-    rondo_graph *graph = NULL;
-    scene_expect(s, rondo_capture_end(s->a, 0, &graph), RONDO_DOOMED);
-    assert_null(graph);
-    for (size_t i = 0; i < s->tape_count; i++) {
-        for (uint32_t k = 0; k < N; k++) s->tape[i].out->mark[k] = SCENE_BAD;
-        for (uint32_t k = 0; k < N; k++) s->tape[i].out->tag[k] = 0;
-        s->tape[i].out->shaken = true;
-    }
-    s->tape_count = 0;
+    scene_end_refused(s, s->a, RONDO_DOOMED);
     (void)scene_write(s, s->a, x, 3);
 }
 
-static void aborted_and_abandoned_windows(scene *s) {
+static void aborted_windows(scene *s) {
     scene_cell *x, *y;
-    rondo_graph *graph = NULL;
     two_cells(s, &x, &y);
     if (scene_prepare(s, s->a) && scene_begin(s, s->a)) {
         (void)scene_scale(s, s->a, x, 2);
@@ -500,18 +491,192 @@ static void aborted_and_abandoned_windows(scene *s) {
     (void)scene_write(s, s->a, x, 2);
     rondo_stream *owner = NULL;
     if (!scene_note(s, rondo_stream_create(s->device, &owner))) return;
-    if (scene_prepare(s, owner) && scene_begin(s, owner)) {
-        (void)scene_scale(s, owner, y, 2);
-        for (size_t i = 0; i < s->tape_count; i++) {
-            for (uint32_t k = 0; k < N; k++) y->mark[k] = SCENE_BAD, y->tag[k] = 0;
-            y->shaken = true;
-        }
-        s->tape_count = 0;
-    }
+    if (scene_prepare(s, owner) && scene_begin(s, owner)) (void)scene_scale(s, owner, y, 2);
     rondo_stream_release(owner); /* destroying the owner aborts */
-    (void)graph;
+    scene_spoil_window(s);
     (void)scene_write(s, s->a, y, 2);
     (void)scene_scale(s, s->a, y, 2);
+}
+
+static const rondo_device_desc one_queue = {.max_queues = 1};
+
+/* a and b are neighbours here. */
+static void abandoned_window(scene *s) {
+    scene_cell *x, *y;
+    two_cells(s, &x, &y);
+    if (!scene_prepare(s, s->a) || !scene_begin(s, s->a)) return;
+    (void)scene_scale(s, s->a, x, 2);
+    int32_t pattern = 3;
+    scene_expect(s, rondo_fill(s->b, rondo_whole(y->buffer), &pattern, sizeof pattern, NULL), RONDO_BUSY);
+    if (y->buffer.id != 0) {
+        memset(y->mark, SCENE_BAD, y->count); /* [H1] it is claimed all the same */
+        y->shaken = true;
+    }
+    scene_end_refused(s, s->b, RONDO_ABANDONED);
+    rondo_graph *graph = NULL;
+    scene_expect(s, rondo_capture_end(s->a, 0, &graph), RONDO_STATE);
+    (void)scene_write(s, s->b, y, 2);
+    (void)scene_write(s, s->b, x, 2);
+}
+
+/* What may not be done in a window does not doom it [C14]. */
+static void refusals_in_a_window(scene *s) {
+    scene_cell *x, *y;
+    int32_t values[N];
+    void *data;
+    two_cells(s, &x, &y);
+    if (!scene_prepare(s, s->a) || !scene_begin(s, s->a)) return;
+    (void)scene_scale(s, s->a, x, 2);
+    if (x->buffer.id != 0) {
+        scene_expect(s, rondo_read(s->a, rondo_whole(x->buffer), values, NULL), RONDO_FORBIDDEN);
+        scene_expect(s, rondo_map(s->a, rondo_whole(x->buffer), RONDO_READS, &data), RONDO_FORBIDDEN);
+    }
+    scene_expect(s, rondo_stream_sync(s->a), RONDO_FORBIDDEN);
+    scene_expect(s, rondo_stream_trim(s->a), RONDO_FORBIDDEN);
+    scene_expect(s, rondo_device_sync(s->device), RONDO_FORBIDDEN);
+    (void)scene_note(s, rondo_stream_trim(s->b));
+    (void)scene_note(s, rondo_device_trim(s->device, NULL));
+    (void)scene_write(s, s->b, y, 40);
+    rondo_window_info info;
+    (void)scene_note(s, rondo_capture_get_info(s->a, &info));
+    scene_graph *g = scene_end(s, s->a);
+    (void)scene_replay(s, s->a, g);
+}
+
+static void room_that_a_window_lacks(scene *s) {
+    scene_cell *x, *y, *t;
+    two_cells(s, &x, &y);
+    if (!scene_prepare(s, s->a) || !scene_begin(s, s->a)) return;
+    (void)scene_scale(s, s->a, x, 2);
+    rondo_buffer lacking = {0};
+    scene_expect(s, rondo_buffer_create(s->a, 64 << 20, RONDO_USAGE_GENERAL, &lacking), RONDO_NO_ROOM);
+    s->doomed = true;
+    t = scene_buffer(s, s->b, N, RONDO_USAGE_GENERAL); /* other queues go on */
+    (void)scene_fill(s, s->b, t, 0, N, 1);
+    scene_end_refused(s, s->a, RONDO_DOOMED);
+    (void)scene_write(s, s->a, x, 7);
+}
+
+static void host_blocks_in_a_window(scene *s) {
+    scene_cell *x, *y;
+    two_cells(s, &x, &y);
+    if (!scene_prepare(s, s->a)) return;
+    scene_cell *kept = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        scene_cell *h = scene_host(s, s->a, N), *t = scene_buffer(s, s->a, N, RONDO_USAGE_LASTING);
+        scene_cell *u = scene_buffer(s, s->a, N, RONDO_USAGE_ONE_OFF);
+        (void)scene_copy(s, s->a, t, 0, x, 0, N);
+        (void)scene_copy(s, s->a, u, 0, y, 0, N);
+        (void)scene_add(s, s->a, x, t, u);
+        (void)scene_read_async(s, s->a, h, x);
+        scene_drop(t);
+        scene_drop(u);
+        if (pass == 0) scene_drop(h);
+        kept = h;
+        if (pass == 0 && !scene_begin(s, s->a)) return;
+    }
+    scene_graph *g = scene_end(s, s->a);
+    (void)scene_replay(s, s->a, g);
+    (void)scene_replay(s, s->b, g);
+    scene_read(s, s->a, kept);
+}
+
+static void many_claims_under_a_graph(scene *s) {
+    scene_cell *x = scene_buffer(s, s->a, 4 * N, RONDO_USAGE_GENERAL), *flag = flag_of(s, 1);
+    scene_cell *y = scene_buffer(s, s->a, N, RONDO_USAGE_GENERAL);
+    (void)scene_write(s, s->a, y, 1);
+    scene_graph *g = NULL;
+    if (scene_prepare(s, s->a) && scene_begin(s, s->a)) {
+        for (uint32_t i = 0; i < 6; i++) (void)scene_copy(s, s->a, x, 15 * i + 3, y, i, 5);
+        (void)scene_scale(s, s->a, y, 3);
+        g = scene_end(s, s->a);
+    }
+    (void)scene_fail_if(s, s->a, x, flag, 5);
+    (void)scene_replay(s, s->a, g); /* cuts six holes into one claim */
+    scene_read(s, s->a, x);
+    for (uint32_t i = 0; i < 5; i++) (void)scene_fill(s, s->b, x, 15 * i + 9, 2, 8);
+    (void)scene_fail_if(s, s->a, x, flag, 5);
+    (void)scene_replay(s, s->b, g);
+    (void)scene_sync(s, s->a);
+}
+
+/* The model follows the window of a; that of b only stands open beside it [C20]. */
+static void two_windows_at_once(scene *s) {
+    scene_cell *x, *y, *z = scene_buffer(s, s->b, N, RONDO_USAGE_GENERAL);
+    two_cells(s, &x, &y);
+    (void)scene_write(s, s->b, z, 3);
+    bool other = scene_note(s, rondo_capture_prepare(s->b)) && scene_note(s, rondo_capture_begin(s->b));
+    scene_graph *g = NULL;
+    if (scene_prepare(s, s->a) && scene_begin(s, s->a)) {
+        (void)scene_scale(s, s->a, x, 2);
+        (void)scene_add(s, s->a, y, x, z); /* of the other queue */
+        g = scene_end(s, s->a);
+    }
+    (void)scene_replay(s, s->a, g);
+    rondo_graph *graph = NULL;
+    if (other) scene_expect(s, rondo_capture_end(s->b, 0, &graph), RONDO_EMPTY);
+    (void)scene_replay(s, s->b, g);
+}
+
+static rondo_status step_that_fails(rondo_stream *stream, void *user) {
+    step_user *u = user;
+    scene_step_begins(u->s, stream);
+    bool recording = rondo_capture_phase(stream) == RONDO_PHASE_RECORDING;
+    bool done = scene_scale(u->s, stream, u->x, 3);
+    if (!recording) return RONDO_OK;
+    u->s->doomed = true;
+    return done ? rondo_buffer_retain(RONDO_NO_BUFFER) : RONDO_OK;
+}
+
+static void a_step_that_fails(scene *s) {
+    scene_cell *x, *y;
+    rondo_graph *graph = NULL;
+    two_cells(s, &x, &y);
+    step_user user = {s, x, y};
+    rondo_status status = rondo_capture_step(s->a, step_that_fails, &user, &graph);
+    scene_expect(s, status, RONDO_STALE);
+    SCENE_CHECK(graph == NULL, "a step that failed gives a graph [P2]");
+    scene_spoil_window(s);
+    (void)scene_write(s, s->a, x, 4);
+}
+
+static void a_long_window(scene *s) {
+    scene_cell *x, *y, *z = scene_buffer(s, s->a, N, RONDO_USAGE_GENERAL);
+    two_cells(s, &x, &y);
+    if (!scene_prepare(s, s->a) || !scene_begin(s, s->a)) return;
+    for (int i = 0; i < 12; i++) {
+        (void)scene_add(s, s->a, z, x, y);
+        (void)scene_scale(s, s->a, x, i + 2);
+        (void)scene_copy(s, s->a, y, (uint32_t)i, z, 0, N - (uint32_t)i);
+    }
+    scene_graph *g = scene_end(s, s->a);
+    (void)scene_replay(s, s->a, g);
+    (void)scene_replay(s, s->b, g);
+}
+
+/* The warm-up needs pages that the pool has not got; the recorded run finds them. */
+static void growth_in_a_warm_up(scene *s) {
+    scene_cell *x = scene_buffer(s, s->a, 700, RONDO_USAGE_GENERAL);
+    (void)scene_write(s, s->a, x, 1);
+    if (!scene_prepare(s, s->a)) return;
+    for (int pass = 0; pass < 2; pass++) {
+        scene_cell *t = scene_buffer(s, s->a, 700, RONDO_USAGE_GENERAL), *u = scene_buffer(s, s->a, 2000, RONDO_USAGE_GENERAL);
+        (void)scene_copy(s, s->a, t, 0, x, 0, 700);
+        (void)scene_copy(s, s->a, u, 3, t, 0, 700);
+        scene_drop(t);
+        scene_cell *v = scene_buffer(s, s->a, 1200, RONDO_USAGE_GENERAL);
+        (void)scene_copy(s, s->a, v, 0, u, 3, 700);
+        (void)scene_copy(s, s->a, x, 1, v, 0, 699);
+        scene_drop(v);
+        scene_drop(u);
+        if (pass == 0 && !scene_begin(s, s->a)) return;
+    }
+    scene_graph *g = scene_end(s, s->a);
+    (void)scene_replay(s, s->a, g);
+    scene_cell *large = scene_buffer(s, s->a, 9000, RONDO_USAGE_GENERAL); /* outdates the pages that the graph guards */
+    (void)scene_fill(s, s->a, large, 0, 9000, 2);
+    (void)scene_note(s, rondo_device_trim(s->device, NULL));
+    (void)scene_replay(s, s->a, g);
 }
 
 static void events_in_a_window(scene *s) {
@@ -649,7 +814,16 @@ const scenario scenarios[] = {
     SCENARIO(graph_with_failing_node),
     SCENARIO(replay_with_spoiled_input),
     SCENARIO(doomed_window),
-    SCENARIO(aborted_and_abandoned_windows),
+    SCENARIO(aborted_windows),
+    {.name = "abandoned_window", .run = abandoned_window, .desc = &one_queue},
+    SCENARIO(refusals_in_a_window),
+    SCENARIO(room_that_a_window_lacks),
+    SCENARIO(host_blocks_in_a_window),
+    SCENARIO(many_claims_under_a_graph),
+    SCENARIO(two_windows_at_once),
+    SCENARIO(a_step_that_fails),
+    SCENARIO(a_long_window),
+    {.name = "growth_in_a_warm_up", .run = growth_in_a_warm_up, .desc = &small_pages, .quiet_failures = true},
     SCENARIO(events_in_a_window),
     SCENARIO(walk_and_dump),
     {.name = "graph_over_many_queues", .run = graph_over_many_queues, .desc = &many_queues},

@@ -25,8 +25,8 @@ void scene_failed(const char *condition, const char *file, int line, const char 
     abort();
 }
 
-/* Codes that something which is lacking can lead to; never a defect of Rondo's, and never a complaint about arguments that are
- * right, but for handles that an earlier failure left null. */
+/* Codes that something which is lacking can lead to; never a defect of Rondo's, and never a complaint about
+ * arguments that are right, but for handles that an earlier failure left null. */
 static bool is_clear(rondo_code code) {
     static const rondo_code clear[] = {RONDO_NO_HOST_MEMORY, RONDO_NO_DEVICE_MEMORY, RONDO_NO_ROOM, RONDO_DOOMED,
                                        RONDO_TAINTED, RONDO_STALE, RONDO_STATE, RONDO_EMPTY, RONDO_ABORTED,

@@ -1,8 +1,11 @@
 /* A scene: a device, two streams, and a model that knows what every element of every buffer must hold.
  *
- * Each scene_* call issues one operation through the public interface and tells the model how it ended. The model is strict:
- * a call that fails although nothing was made to fail ends the test, and so does a read that returns what the last successful
- * writer did not write [P1], a window that seals although something in it failed [P2], or a node that ran on spoiled input.
+ * Each scene_* call issues one operation through the public interface and tells the model how it ended. The model
+ * is strict:
+ * a call that fails although nothing was made to fail ends the test, and so does a read that returns what the last
+ * successful
+ * writer did not write [P1], a window that seals although something in it failed [P2], or a node that ran on
+ * spoiled input.
  */
 #ifndef SCENE_H
 #define SCENE_H
@@ -159,7 +162,11 @@ bool scene_prepare(scene *s, rondo_stream *stream);
 bool scene_begin(scene *s, rondo_stream *stream);
 /* NULL if it did not seal. */
 scene_graph *scene_end(scene *s, rondo_stream *stream);
+/* The window must not seal, with this code unless something struck. */
+void scene_end_refused(scene *s, rondo_stream *stream, rondo_code code);
 void scene_abort(scene *s, rondo_stream *stream);
+/* The window was left in some other way: what it recorded is spoiled. */
+void scene_spoil_window(scene *s);
 scene_graph *scene_capture_step(scene *s, rondo_stream *stream, rondo_step_fn step, void *user);
 /* A step that scene_capture_step or scene_run calls begins with this. */
 void scene_step_begins(scene *s, rondo_stream *stream);
@@ -167,8 +174,8 @@ void scene_step_begins(scene *s, rondo_stream *stream);
 bool scene_replay(scene *s, rondo_stream *stream, scene_graph *graph);
 bool scene_run(scene *s, rondo_stream *stream, uint64_t key, rondo_step_fn step, void *user, rondo_run_mode *out_mode);
 void scene_drop_graph(scene_graph *graph);
-/* Changes a value, or the buffer of a parameter, of the graph's node number `node`. Events do not count as nodes here, so
- * graphs with events are not updated. */
+/* Changes a value, or the buffer of a parameter, of the graph's node number `node`. Events do not count as nodes
+ * here, so graphs with events are not updated. */
 bool scene_update_value(scene *s, scene_graph *graph, size_t node, const char *param, int32_t value);
 bool scene_update_buffer(scene *s, scene_graph *graph, size_t node, const char *param, scene_cell *cell);
 
@@ -188,8 +195,8 @@ extern const size_t scenario_count;
 /* The name of the device that scenarios with a device of their own open. */
 extern const char *scenario_device;
 
-/* Runs the scenario with the n-th request failing; then verifies, runs it again in peace and looks for leaks. Returns how
- * many requests failed; the number of failed statuses goes to *out_failures. */
+/* Runs the scenario with the n-th request failing; then verifies, runs it again in peace and looks for leaks.
+ * Returns how many requests failed; the number of failed statuses goes to *out_failures. */
 uint64_t sweep_once(const scenario *what, const char *device, uint64_t at, bool lasting, uint64_t *out_failures);
 /* Once per process, before the first sweep: makes everything that a process keeps for ever. */
 void sweep_warm_up(const char *device);

@@ -50,6 +50,17 @@ scene_graph *scene_end(scene *s, rondo_stream *stream) {
     return sealed(s, status, graph);
 }
 
+void scene_end_refused(scene *s, rondo_stream *stream, rondo_code code) {
+    rondo_graph *graph = NULL;
+    scene_expect(s, rondo_capture_end(stream, RONDO_END_DEFAULT, &graph), code);
+    SCENE_CHECK(graph == NULL, "a window that must not seal gives a graph [P2]");
+    spoil_tape(s);
+}
+
+void scene_spoil_window(scene *s) {
+    spoil_tape(s);
+}
+
 void scene_abort(scene *s, rondo_stream *stream) {
     (void)scene_note(s, rondo_capture_abort(stream));
     spoil_tape(s);
@@ -58,6 +69,7 @@ void scene_abort(scene *s, rondo_stream *stream) {
 void scene_step_begins(scene *s, rondo_stream *stream) {
     (void)stream;
     empty_tape(s);
+    s->strikes_seen = strike_count(); /* what struck before the step is told by the call around it */
 }
 
 scene_graph *scene_capture_step(scene *s, rondo_stream *stream, rondo_step_fn step, void *user) {

@@ -1,5 +1,5 @@
-/* The ends of things, raced: last references on other threads, devices that close under the last releases, callbacks that
- * call Rondo, mappings, releases from inside host calls. */
+/* The ends of things, raced: last references on other threads, devices that close under the last releases,
+ * callbacks that call Rondo, mappings, releases from inside host calls. */
 #include "threads.h"
 
 #include <rondo/backend.h>
@@ -273,7 +273,8 @@ static void launch_or_release(int index, void *user) {
     }
 }
 
-/* [P1] [P3] [O6] The only reference goes during a call: it is refused, or has the bytes; the room's next owner is safe. */
+/* [P1] [P3] [O6] The only reference goes during a call: it is refused, or has the bytes; the room's next owner is
+ * safe. */
 static void a_buffer_released_during_a_call_is_stale_or_whole(void **state) {
     (void)state;
     scene s = {.round = 0};

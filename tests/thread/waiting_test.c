@@ -1,5 +1,5 @@
-/* Operations of different queues that touch the same bytes wait for each other, and only those. Host calls that are held
- * inside by a gate make the order certain without any clock. */
+/* Operations of different queues that touch the same bytes wait for each other, and only those. Host calls that
+ * are held inside by a gate make the order certain without any clock. */
 #include "threads.h"
 
 /* Two queues, a stream and a buffer on each. */
