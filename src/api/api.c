@@ -25,11 +25,11 @@ rondo_status rdo_api_event(const rdo_where *where, const void *handle, rdo_event
 }
 
 rondo_status rdo_api_graph(const rdo_where *where, const void *handle, rdo_graph **out_graph) {
-    *out_graph = rdo_in_work() ? NULL : rdo_graph_hold(handle);
-    if (*out_graph == NULL) return stale(where, handle, "graph");
-    rondo_status status = rdo_check_caller((*out_graph)->engine, where);
-    if (status != RONDO_OK) rdo_graph_drop(*out_graph);
-    return status;
+    *out_graph = rdo_object_find(RDO_OBJECT_GRAPH, handle);
+    /* Before any lock is wanted: in a forked child nobody may ever give it back. */
+    if (*out_graph != NULL) RDO_TRY(rdo_check_caller((*out_graph)->engine, where));
+    *out_graph = rdo_graph_hold(handle);
+    return *out_graph != NULL ? RONDO_OK : stale(where, handle, "graph");
 }
 
 rondo_status rdo_api_end(rdo_engine *engine, rondo_status status) {

@@ -31,6 +31,11 @@ rondo_status rdo_api_refused(rondo_status status);
 static inline bool rdo_api_may_release(const rdo_engine *engine) {
     return engine->fork_epoch == rdo_fork_epoch;
 }
+/* FORKED there, for calls that are allowed inside kernels and host calls too. */
+static inline rondo_status rdo_api_check_fork(const rdo_engine *engine, const rdo_where *where) {
+    if (RDO_LIKELY(rdo_api_may_release(engine))) return RONDO_OK;
+    return rdo_fault_raise(where, RONDO_FORKED, "the device was opened by the parent process; open it anew here");
+}
 /* Device lock held and given back: the end of a release, which settles unless the caller is inside a kernel or
  * host call, whose own call settles then. */
 void rdo_api_released(rdo_engine *engine);

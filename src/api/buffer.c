@@ -93,14 +93,18 @@ rondo_status rondo_host_import(rondo_stream *stream, void *data, uint64_t size_b
 }
 
 static rondo_status stale(const rdo_where *where, rondo_buffer buffer) {
+    const rdo_memory *memory = rdo_memory_find(buffer);
+    if (memory != NULL) RDO_TRY(rdo_api_check_fork(rdo_engine_of_books(rdo_memory_books(memory)), where));
     RDO_REFUSE(RONDO_STALE, "buffer %llu was released or never existed", (unsigned long long)buffer.id);
 }
 
-/* The books of a live buffer, or NULL. Its record stays put while the device lock is held and the id is asked again. */
+/* The books of a live buffer, or NULL, also in a forked child. Its record stays put while the device lock is held
+ * and the id is asked again. */
 static rdo_memory *find_locked(rondo_buffer buffer, rdo_books **out_books) {
     rdo_memory *memory = rdo_memory_find(buffer);
     if (memory == NULL) return NULL;
     *out_books = rdo_memory_books(memory);
+    if (!rdo_api_may_release(rdo_engine_of_books(*out_books))) return NULL;
     rdo_lock_take(&(*out_books)->lock);
     if (rdo_memory_find(buffer) == memory) return memory;
     rdo_lock_give(&(*out_books)->lock);

@@ -47,7 +47,7 @@ rondo_status rondo_device_retain(rondo_device *handle) {
     const rdo_where *where = RDO_NOWHERE("rondo_device_retain");
     rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, handle);
     if (device == NULL) RDO_REFUSE(RONDO_STALE, "the device is null, was released or never existed");
-    if (!rdo_api_may_release(&device->engine)) RDO_REFUSE(RONDO_FORKED, "the device was opened by the parent process");
+    RDO_TRY(rdo_api_check_fork(&device->engine, where));
     rdo_lock_take(&device->engine.books.lock);
     device->refs++;
     rdo_lock_give(&device->engine.books.lock);

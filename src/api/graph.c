@@ -57,13 +57,15 @@ rondo_status rondo_capture_abort(rondo_stream *stream) {
 
 bool rondo_stream_is_capturing(rondo_stream *handle) {
     rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
-    return stream != NULL && rdo_captures_is_capturing(&stream->engine->captures, stream->id);
+    if (stream == NULL || !rdo_api_may_release(stream->engine)) return false;
+    return rdo_captures_is_capturing(&stream->engine->captures, stream->id);
 }
 
 rondo_phase rondo_capture_phase(rondo_stream *handle) {
     bool recording;
     rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
-    if (stream == NULL || !rdo_captures_phase(&stream->engine->captures, stream->id, &recording)) {
+    if (stream == NULL || !rdo_api_may_release(stream->engine) ||
+        !rdo_captures_phase(&stream->engine->captures, stream->id, &recording)) {
         return RONDO_PHASE_NONE;
     }
     return recording ? RONDO_PHASE_RECORDING : RONDO_PHASE_PREPARED;
@@ -128,7 +130,9 @@ rondo_status rondo_run_forget(rondo_stream *stream, uint64_t key) {
 
 rondo_status rondo_graph_retain(rondo_graph *handle) {
     const rdo_where *where = RDO_NOWHERE("rondo_graph_retain");
-    rdo_graph *graph = rdo_graph_hold(handle);
+    rdo_graph *graph = rdo_object_find(RDO_OBJECT_GRAPH, handle);
+    if (graph != NULL) RDO_TRY(rdo_api_check_fork(graph->engine, where));
+    graph = rdo_graph_hold(handle);
     if (graph == NULL) RDO_REFUSE(RONDO_STALE, "the graph is null, was released or never existed");
     rdo_lock_take(&graph->engine->books.lock);
     graph->refs++;
@@ -149,9 +153,11 @@ void rondo_graph_release(rondo_graph *handle) {
 rondo_status rondo_graph_replay(rondo_graph *handle, rondo_stream *stream) {
     rdo_call call;
     RDO_TRY(rdo_call_begin(&call, stream, "rondo_graph_replay", NULL));
-    rdo_graph *graph = rdo_graph_hold(handle);
     rondo_status status;
+    rdo_graph *graph = rdo_graph_at_home(handle, call.queue);
     if (RDO_LIKELY(graph != NULL)) {
+        status = rdo_graph_play(&call, graph);
+    } else if ((graph = rdo_graph_hold(handle)) != NULL) {
         status = rdo_graph_play(&call, graph);
         rdo_graph_drop(graph);
     } else {

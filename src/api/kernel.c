@@ -24,7 +24,7 @@ static rondo_status load(const rdo_where *where, rdo_engine *engine, const rondo
         rdo_kernel_delete(kernel);
         return rdo_backend_status(where, result, &outcome);
     }
-    kernel->handle = rdo_object_new(RDO_OBJECT_KERNEL, kernel);
+    kernel->handle = rdo_object_new(RDO_OBJECT_KERNEL, kernel, NULL);
     if (kernel->handle == 0) {
         books->backend->kernel_unload(books->device, kernel->loaded);
         rdo_kernel_delete(kernel);
@@ -57,6 +57,7 @@ rondo_status rondo_kernel_retain(rondo_kernel *handle) {
     const rdo_where *where = RDO_NOWHERE("rondo_kernel_retain");
     rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
     if (kernel == NULL) RDO_REFUSE(RONDO_STALE, "the kernel is null, was released or never existed");
+    RDO_TRY(rdo_api_check_fork(rdo_engine_of_books(kernel->books), where));
     rdo_lock_take(&kernel->books->lock);
     kernel->refs++;
     kernel->user_refs++;

@@ -25,6 +25,7 @@ rondo_status rondo_stream_retain(rondo_stream *handle) {
     const rdo_where *where = RDO_NOWHERE("rondo_stream_retain");
     rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
     if (stream == NULL) RDO_REFUSE(RONDO_STALE, "the stream is null, was released or never existed");
+    RDO_TRY(rdo_api_check_fork(stream->engine, where));
     rdo_lock_take(&stream->engine->books.lock);
     stream->refs++;
     rdo_lock_give(&stream->engine->books.lock);
@@ -47,30 +48,36 @@ uint64_t rondo_stream_id(rondo_stream *handle) {
 
 /* ---- launching ---- */
 
-rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid grid, const rondo_arg *args,
-                          size_t arg_count, const char *label) {
-    rdo_call call;
+/* The long way of a launch: every argument is looked at for what may be wrong or special with it. */
+static rondo_status launch(rdo_call *caller, const void *handle, rdo_kernel *kernel, rondo_grid grid,
+                           const rondo_arg *args, size_t arg_count) {
+    rdo_call call = *caller; /* by value, so that the short way keeps its own in registers */
     rdo_access accesses[RONDO_MAX_PARAMS];
     const void *values[RONDO_MAX_PARAMS];
-    RDO_TRY(rdo_call_begin(&call, stream, "rondo_launch", label));
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .grid = grid};
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call.where.label, .kernel = kernel, .grid = grid};
     rondo_status status;
-    op.kernel = rdo_object_find(RDO_OBJECT_KERNEL, kernel);
-    if (RDO_UNLIKELY(op.kernel == NULL)) {
-        status = rdo_fault_raise(&call.where, RONDO_STALE, kernel == NULL ? "the kernel is null"
+    if (kernel == NULL) {
+        status = rdo_fault_raise(&call.where, RONDO_STALE, handle == NULL ? "the kernel is null"
                                                                           : "the kernel was released or never existed");
-    } else if (RDO_UNLIKELY(op.kernel->books != &call.engine->books)) {
-        call.where.kernel = op.kernel->name;
+    } else if (kernel->books != &call.engine->books) {
         status = rdo_fault_raise(&call.where, RONDO_FOREIGN, "the kernel belongs to another device than the stream");
     } else {
-        call.where.kernel = op.kernel->name;
         status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args, arg_count, accesses,
                                  values);
     }
-    if (RDO_LIKELY(status == RONDO_OK)) {
-        status = rdo_issue(&call, &op);
-    } else {
-        status = rdo_refuse(&call, &op, status);
+    return status == RONDO_OK ? rdo_issue(&call, &op) : rdo_refuse(&call, &op, status);
+}
+
+rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *handle, rondo_grid grid, const rondo_arg *args,
+                          size_t arg_count, const char *label) {
+    rdo_call call;
+    rondo_status status;
+    RDO_TRY(rdo_call_begin(&call, stream, "rondo_launch", label));
+    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
+    if (RDO_LIKELY(kernel != NULL)) call.where.kernel = kernel->name;
+    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &call.engine->books ||
+                     !rdo_launch_quickly(&call, kernel, grid, args, arg_count, &status))) {
+        status = launch(&call, handle, kernel, grid, args, arg_count);
     }
     return rdo_call_end(&call, status);
 }
@@ -225,7 +232,7 @@ rondo_status rondo_event_create(rondo_device *handle, rondo_event **out_event) {
     *out_event = NULL;
     RDO_TRY(rdo_api_device(where, handle, &device));
     rdo_event *event = rdo_alloc_zero(1, sizeof *event);
-    uint64_t number = event != NULL ? rdo_object_new(RDO_OBJECT_EVENT, event) : 0;
+    uint64_t number = event != NULL ? rdo_object_new(RDO_OBJECT_EVENT, event, NULL) : 0;
     if (number == 0) {
         rdo_free(event);
         RDO_REFUSE(RONDO_NO_HOST_MEMORY, "no memory for an event");
@@ -243,6 +250,7 @@ rondo_status rondo_event_retain(rondo_event *handle) {
     const rdo_where *where = RDO_NOWHERE("rondo_event_retain");
     rdo_event *event = rdo_object_find(RDO_OBJECT_EVENT, handle);
     if (event == NULL) RDO_REFUSE(RONDO_STALE, "the event is null, was released or never existed");
+    RDO_TRY(rdo_api_check_fork(event->engine, where));
     rdo_lock_take(&event->engine->books.lock);
     event->refs++;
     event->user_refs++;

@@ -2,11 +2,12 @@
 
 rdo_slots rdo_objects = RDO_SLOTS_INIT(rdo_object);
 
-uint64_t rdo_object_new(rdo_object_kind kind, void *object) {
+uint64_t rdo_object_new(rdo_object_kind kind, void *object, void *keeper) {
     uint64_t number;
     rdo_object *slot = (rdo_object *)(void *)rdo_slots_take(&rdo_objects, &number);
     if (slot == NULL) return 0;
     atomic_store_explicit(&slot->object, object, memory_order_relaxed);
+    atomic_store_explicit(&slot->keeper, keeper, memory_order_relaxed);
     atomic_store_explicit(&slot->kind, (int)kind, memory_order_relaxed);
     rdo_slots_publish(&slot->slot, number);
     return number;

@@ -15,13 +15,14 @@ typedef enum rdo_object_kind {
 typedef struct rdo_object {
     rdo_slot slot; /* must come first */
     _Atomic(void *) object;
+    _Atomic(void *) keeper; /* whoever holds this thing's lock keeps the object from ending; NULL: nothing does */
     _Atomic int kind;
 } rdo_object;
 
 extern rdo_slots rdo_objects;
 
-/* A handle for `object`, 0 without memory. */
-uint64_t rdo_object_new(rdo_object_kind kind, void *object);
+/* A handle for `object`, 0 without memory. `keeper` may be NULL. */
+uint64_t rdo_object_new(rdo_object_kind kind, void *object, void *keeper);
 /* The handle is dead from now on. */
 void rdo_object_hide(uint64_t handle);
 /* Gives its slot back; it was hidden before. */
@@ -32,6 +33,13 @@ static inline void *rdo_object_find(rdo_object_kind kind, const void *handle) {
     rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, (uint64_t)(uintptr_t)handle);
     if (slot == NULL || atomic_load_explicit(&slot->kind, memory_order_relaxed) != (int)kind) return NULL;
     return atomic_load_explicit(&slot->object, memory_order_relaxed);
+}
+
+/* The same if `keeper`, whose lock the caller holds, keeps it: then it stays as long as that lock is held. */
+static inline void *rdo_object_find_kept(rdo_object_kind kind, const void *handle, const void *keeper) {
+    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, (uint64_t)(uintptr_t)handle);
+    if (slot == NULL || atomic_load_explicit(&slot->keeper, memory_order_relaxed) != keeper) return NULL;
+    return rdo_object_find(kind, handle);
 }
 
 #endif

@@ -170,7 +170,7 @@ static rondo_status set_up(const rdo_where *where, rdo_device *device, void *bac
     engine->fork_epoch = rdo_fork_epoch;
     engine->close = close_engine;
     uint32_t queues = desc->max_queues != 0 ? desc->max_queues : DEFAULT_QUEUES;
-    if (open_queues(engine, queues)) device->handle = rdo_object_new(RDO_OBJECT_DEVICE, device);
+    if (open_queues(engine, queues)) device->handle = rdo_object_new(RDO_OBJECT_DEVICE, device, NULL);
     device->info.max_queues = queues;
     if (device->handle != 0) return RONDO_OK;
     if (engine->queues != NULL) close_queues(engine);

@@ -401,6 +401,6 @@ bool rdo_ledger_check(void) {
     return holds;
 }
 
-void rdo_ledger_after_fork(void) {
-    rdo_lock_reset(&ledger.lock);
+rdo_lock *rdo_ledger_lock(void) {
+    return &ledger.lock;
 }

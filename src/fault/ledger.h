@@ -22,6 +22,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+#include "base/thread.h"
+
 /* Which operation a failure belongs to. Unknown texts are NULL. */
 typedef struct rdo_where {
     const char *operation;
@@ -72,7 +74,7 @@ uint64_t rdo_fault_minted(void);
 /* For tests and debug builds: whether the invariants hold. */
 bool rdo_ledger_check(void);
 
-/* In a forked child: forgets that another thread may have held the ledger's lock. */
-void rdo_ledger_after_fork(void);
+/* For forks: the lock of the ledger. */
+rdo_lock *rdo_ledger_lock(void);
 
 #endif

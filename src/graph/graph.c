@@ -5,7 +5,7 @@
 
 rdo_graph *rdo_graph_hold(const void *handle) {
     rdo_graph *graph = rdo_object_find(RDO_OBJECT_GRAPH, handle);
-    if (graph == NULL) return NULL;
+    if (graph == NULL || graph->engine->fork_epoch != rdo_fork_epoch) return NULL;
     rdo_books *books = &graph->engine->books;
     rdo_lock_take(&books->lock);
     /* Asked again under the lock: the last reference may have gone meanwhile. */
@@ -15,15 +15,14 @@ rdo_graph *rdo_graph_hold(const void *handle) {
     return alive ? graph : NULL;
 }
 
-/* Device lock held: a graph that nobody needs waits for its home queue to be swept. */
-static void settle(rdo_graph *graph) {
+void rdo_graph_settle(rdo_graph *graph) {
     if (graph->refs == 0 && graph->uses == 0) rdo_store_return(&graph->home->store, &graph->returning);
 }
 
 void rdo_graph_drop(rdo_graph *graph) {
     rdo_lock_take(&graph->engine->books.lock);
     graph->uses--;
-    settle(graph);
+    rdo_graph_settle(graph);
     rdo_lock_give(&graph->engine->books.lock);
 }
 
@@ -31,7 +30,7 @@ void rdo_graph_unref(rdo_graph *graph) {
     RDO_ASSERT(graph->refs != 0);
     if (--graph->refs != 0) return;
     rdo_object_hide(graph->handle);
-    settle(graph);
+    rdo_graph_settle(graph);
 }
 
 void rdo_graph_set_program(rdo_graph *graph, rdo_program *program) {

@@ -116,7 +116,13 @@ void rdo_graph_set_program(rdo_graph *graph, rdo_program *program);
 /* The graph of a public handle, with one use counted so that it stays; NULL if the handle is dead. */
 rdo_graph *rdo_graph_hold(const void *handle);
 void rdo_graph_drop(rdo_graph *graph);
+/* The graph of a public handle if it is at home on this queue, whose lock is held and keeps it; else NULL. */
+static inline rdo_graph *rdo_graph_at_home(const void *handle, const rdo_queue *queue) {
+    return rdo_object_find_kept(RDO_OBJECT_GRAPH, handle, queue);
+}
 
+/* Device lock held: a graph that nobody needs waits for its home queue to be swept. */
+void rdo_graph_settle(rdo_graph *graph);
 /* Device lock held: gives a user's reference back. */
 void rdo_graph_unref(rdo_graph *graph);
 

@@ -337,12 +337,14 @@ static rondo_status play_slow(replay *r) {
     rdo_store *few[8], **homes = few;
     rdo_entry entry;
     rdo_lock_take(&books->lock);
+    r->graph->uses++; /* seen by updates, which otherwise might think that no replay is about */
     r->program = rdo_graph_newest(r->graph);
     /* Only graphs over many queues need more; others replay without taking memory [R10]. */
     size_t most = most_homes(r->graph);
     if (most > sizeof few / sizeof few[0]) homes = rdo_alloc(most * sizeof(rdo_store *));
     if (homes == NULL) {
         rondo_status status = refuse(r, RONDO_NO_HOST_MEMORY, "no memory to order the replay");
+        r->graph->uses--;
         rdo_lock_give(&books->lock);
         return status;
     }
@@ -369,6 +371,8 @@ static rondo_status play_slow(replay *r) {
             rdo_count(&r->graph->engine->counters.replay_failures);
         }
     }
+    r->graph->uses--; /* the caller, or this queue's lock, still keeps the graph */
+    rdo_graph_settle(r->graph);
     rdo_lock_give(&books->lock);
     if (homes != few) rdo_free(homes);
     return status;

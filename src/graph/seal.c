@@ -125,7 +125,7 @@ static rondo_status check_window(rdo_call *call, uint32_t flags) {
 static rdo_graph *new_graph(rdo_call *call) {
     rdo_graph *graph = rdo_alloc_zero(1, sizeof *graph);
     if (graph == NULL) return NULL;
-    graph->handle = rdo_object_new(RDO_OBJECT_GRAPH, graph);
+    graph->handle = rdo_object_new(RDO_OBJECT_GRAPH, graph, call->queue);
     if (graph->handle == 0) {
         rdo_free(graph);
         return NULL;

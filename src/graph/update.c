@@ -395,8 +395,9 @@ static rondo_status publish(updating *u) {
     graph->patch_end = u->end;
     atomic_store(&graph->patched, true);
     u->patches = NULL;
-    /* With no replay about, which would hold the graph as this update does, there is nothing to wait for. */
-    if (graph->uses == 1) rdo_graph_apply_patches(graph, UINT64_MAX);
+    /* With no replay about there is nothing to wait for: none elsewhere, which would hold the graph as this update
+     * does, and none at home, which would have raised its queue's flag before it asked for patches. */
+    if (graph->uses == 1 && atomic_load(&graph->home->store.fast) == 0) rdo_graph_apply_patches(graph, UINT64_MAX);
     return RONDO_OK;
 }
 

@@ -6,15 +6,11 @@
 #include "memory/page.h"
 #include "memory/store.h"
 
-static rdo_slots memories = RDO_SLOTS_INIT(rdo_memory);
-
-rdo_memory *rdo_memory_find(rondo_buffer buffer) {
-    return rdo_slots_find(&memories, buffer.id);
-}
+rdo_slots rdo_memories = RDO_SLOTS_INIT(rdo_memory);
 
 rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size) {
     uint64_t number;
-    rdo_memory *memory = (rdo_memory *)(void *)rdo_slots_take(&memories, &number);
+    rdo_memory *memory = (rdo_memory *)(void *)rdo_slots_take(&rdo_memories, &number);
     if (memory == NULL) return NULL;
     /* All but the slot, which other threads may be looking at, and `home`, which they read atomically. */
     memset(&memory->returning, 0, sizeof memory->returning);
@@ -44,7 +40,7 @@ void rdo_memory_publish(rdo_memory *memory) {
 
 void rdo_memory_delete(rdo_memory *memory) {
     atomic_store_explicit(&memory->id, 0, memory_order_relaxed);
-    rdo_slots_give(&memories, &memory->slot);
+    rdo_slots_give(&rdo_memories, &memory->slot);
 }
 
 static uint32_t guards_of(const rdo_memory *memory) {

@@ -64,9 +64,13 @@ struct rdo_memory {
     struct rdo_callback *due; /* made when the allocation ends, NULL if none */
 };
 
+extern rdo_slots rdo_memories;
+
 /* The record that `buffer` names, NULL if it names none any more. Needs no lock; only its atomic fields may be
  * looked at, unless invariant 3 or the device lock of its books keeps it as it is. */
-rdo_memory *rdo_memory_find(rondo_buffer buffer);
+static inline rdo_memory *rdo_memory_find(rondo_buffer buffer) {
+    return (rdo_memory *)rdo_slots_find(&rdo_memories, buffer.id);
+}
 
 static inline rdo_books *rdo_memory_books(const rdo_memory *memory) {
     return atomic_load_explicit(&memory->books, memory_order_relaxed);

@@ -110,7 +110,7 @@ rdo_meta_block *rdo_meta_intern(rdo_meta *meta, rdo_meta_mode mode, const void *
     uint64_t hash = XXH3_64bits(bytes, size_bytes);
     rdo_meta_block *block = find(meta, hash, bytes, size_bytes);
     if (block == NULL) {
-        if (!capture && meta->entries >= meta->limit) evict_one(meta);
+        while (!capture && meta->entries >= meta->limit && meta->entries > meta->pinned) evict_one(meta);
         block = insert(meta, hash, bytes, size_bytes);
         if (block == NULL) return NULL;
     } else {

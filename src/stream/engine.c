@@ -5,15 +5,30 @@
 
 uint64_t rdo_fork_epoch;
 
+/* What all devices share, and a child goes on using. The locks of a device itself are left as they are: a child never
+ * wants them. */
+static void for_common_locks(void (*visit)(rdo_lock *lock)) {
+    visit(&rdo_objects.lock);
+    visit(&rdo_memories.lock);
+    visit(rdo_ledger_lock());
+}
+
+static void before_fork(void) {
+    for_common_locks(rdo_lock_before_fork);
+}
+
+static void in_parent(void) {
+    for_common_locks(rdo_lock_after_fork);
+}
+
 static void in_child(void) {
     rdo_fork_epoch++;
     rdo_this_thread = (rdo_thread){0};
-    rdo_ledger_after_fork();
-    rdo_lock_reset(&rdo_objects.lock);
+    for_common_locks(rdo_lock_reset);
 }
 
 static void register_handlers(void) {
-    (void)pthread_atfork(NULL, NULL, in_child);
+    (void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
 void rdo_fork_watch(void) {

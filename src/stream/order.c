@@ -127,6 +127,7 @@ bool rdo_order_map(rdo_order *order, rdo_books *books, rdo_entry *entry) {
 
 bool rdo_order_is_busy(const rdo_order *order, rdo_extent bytes) {
     for (const rdo_entry *entry = order->first; entry != NULL; entry = entry->next) {
+        if (entry->map) continue; /* no work: who maps a block and then waits for it must not wait for himself */
         if (rdo_extents_meet(&bytes, 1, entry->reads, entry->read_count) ||
             rdo_extents_meet(&bytes, 1, entry->writes, entry->write_count)) {
             return true;

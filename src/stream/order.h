@@ -68,7 +68,7 @@ bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry);
 void rdo_order_leave(rdo_order *order, rdo_books *books, rdo_entry *entry);
 /* Device lock held (given up while waiting): the same for a mapping, which is refused if another one conflicts. */
 bool rdo_order_map(rdo_order *order, rdo_books *books, rdo_entry *entry);
-/* Device lock held: whether a registered operation or mapping touches these bytes. */
+/* Device lock held: whether a registered operation touches these bytes; a mapping is none. */
 bool rdo_order_is_busy(const rdo_order *order, rdo_extent bytes);
 
 /* Device lock held (given up while waiting): waits until nothing that runs touches the allocation, whose use is

@@ -49,7 +49,7 @@ rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, rdo_stre
     rdo_queue *queue = rdo_engine_queue(engine, id);
     RDO_TRY(open_queue(queue, where));
     rdo_stream *stream = rdo_alloc_zero(1, sizeof *stream);
-    uint64_t handle = stream != NULL ? rdo_object_new(RDO_OBJECT_STREAM, stream) : 0;
+    uint64_t handle = stream != NULL ? rdo_object_new(RDO_OBJECT_STREAM, stream, NULL) : 0;
     if (handle == 0) {
         rdo_free(stream);
         return rdo_fault_raise(where, RONDO_NO_HOST_MEMORY, "no memory for a stream");

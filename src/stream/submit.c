@@ -151,9 +151,8 @@ static void count_played(rdo_queue *queue, const rdo_op *op) {
     }
 }
 
-/* What a played op's end means: device lock not held. */
-static rondo_status finish(rdo_call *call, const rdo_op *op, rondo_backend_result result,
-                           const rondo_backend_outcome *outcome) {
+rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_result result,
+                               const rondo_backend_outcome *outcome) {
     count_played(call->queue, op);
     if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) return RONDO_OK;
     if (result != RONDO_BACKEND_FAILED) return rdo_refuse(call, op, rdo_backend_status(&call->where, result, outcome));
@@ -266,7 +265,7 @@ static rondo_status play_slow(rdo_call *call, rdo_op *op) {
     rondo_backend_result result = RONDO_BACKEND_DONE;
     if (status == RONDO_OK) {
         result = resolve_and_run(call, op, &outcome);
-        status = finish(call, op, result, &outcome);
+        status = rdo_finish_played(call, op, result, &outcome);
     }
     rdo_lock_take(&engine->books.lock);
     /* Released here, before the op leaves, so that whoever waited for it sees the bytes as good. */
@@ -285,7 +284,7 @@ static rondo_status play(rdo_call *call, rdo_op *op) {
         /* Claims are asked for only once no other queue can be placing one on memory of this one. */
         if (RDO_LIKELY(rdo_order_enter_fast(own) && atomic_load(&call->engine->books.claimed) == 0)) {
             rondo_backend_result result = resolve_and_run(call, op, &outcome);
-            rondo_status status = finish(call, op, result, &outcome);
+            rondo_status status = rdo_finish_played(call, op, result, &outcome);
             rdo_order_leave_fast(order, own);
             return status;
         }

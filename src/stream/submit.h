@@ -7,6 +7,16 @@
 /* Issues an op whose arguments are valid. Queue lock held. */
 rondo_status rdo_issue(rdo_call *call, rdo_op *op);
 
+/* The short way of a launch, which is what most launches are: all memory at home, all arguments plainly good, no
+ * window, no
+ * claim, nobody waiting. False, and nothing happened, if anything is out of the ordinary: then the long way decides
+ * what it means. True: it ran, *out_status says how. Queue lock held. */
+bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
+                        rondo_status *out_status);
+/* What the end of a played op means; device lock not held. */
+rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_result result,
+                               const rondo_backend_outcome *outcome);
+
 /* The op was refused with `status`, or failed before it ran: dooms the owner's window, claims what the op would have
  * written as far as that is known [T8]. Returns `status`. Queue lock held. */
 rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status);

@@ -11,7 +11,7 @@ static void a_handle_finds_its_object_and_no_other_kind(void **state) {
     int thing;
     (void)state;
     for (rdo_object_kind kind = RDO_OBJECT_DEVICE; kind <= RDO_OBJECT_EVENT; kind++) {
-        uint64_t handle = rdo_object_new(kind, &thing);
+        uint64_t handle = rdo_object_new(kind, &thing, NULL);
         assert_true(handle != 0);
         for (rdo_object_kind asked = RDO_OBJECT_DEVICE; asked <= RDO_OBJECT_EVENT; asked++) {
             assert_ptr_equal(rdo_object_find(asked, handle_of(handle)), asked == kind ? &thing : NULL);
@@ -25,12 +25,12 @@ static void a_handle_finds_its_object_and_no_other_kind(void **state) {
 static void a_dead_handle_finds_nothing(void **state) {
     int first, second;
     (void)state;
-    uint64_t dead = rdo_object_new(RDO_OBJECT_STREAM, &first);
+    uint64_t dead = rdo_object_new(RDO_OBJECT_STREAM, &first, NULL);
     rdo_object_hide(dead);
     assert_null(rdo_object_find(RDO_OBJECT_STREAM, handle_of(dead)));
     rdo_object_delete(dead);
     assert_null(rdo_object_find(RDO_OBJECT_STREAM, handle_of(dead)));
-    uint64_t live = rdo_object_new(RDO_OBJECT_STREAM, &second);
+    uint64_t live = rdo_object_new(RDO_OBJECT_STREAM, &second, NULL);
     assert_true(live != dead);
     assert_null(rdo_object_find(RDO_OBJECT_STREAM, handle_of(dead)));
     assert_ptr_equal(rdo_object_find(RDO_OBJECT_STREAM, handle_of(live)), &second);
@@ -55,14 +55,14 @@ static void without_memory_there_is_no_handle(void **state) {
     size_t count = 0;
     (void)state;
     starve(0, true); /* fails once the first chunk, made by the tests before, is full */
-    while (count <= RDO_SLOT_CHUNK && (handles[count] = rdo_object_new(RDO_OBJECT_EVENT, &thing)) != 0) count++;
+    while (count <= RDO_SLOT_CHUNK && (handles[count] = rdo_object_new(RDO_OBJECT_EVENT, &thing, NULL)) != 0) count++;
     feed();
     assert_int_equal(count, RDO_SLOT_CHUNK);
     while (count-- > 0) {
         rdo_object_hide(handles[count]);
         rdo_object_delete(handles[count]);
     }
-    uint64_t again = rdo_object_new(RDO_OBJECT_EVENT, &thing);
+    uint64_t again = rdo_object_new(RDO_OBJECT_EVENT, &thing, NULL);
     assert_true(again != 0);
     rdo_object_hide(again);
     rdo_object_delete(again);

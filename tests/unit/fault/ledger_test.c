@@ -491,7 +491,7 @@ static void a_forked_child_can_tell_stories(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         rondo_fault fault;
-        rdo_ledger_after_fork();
+        rdo_lock_reset(rdo_ledger_lock());
         bool good = rondo_fault_get(before, &fault) == RONDO_OK && is_kept(raise_plain("in the child"));
         _exit(good && rdo_ledger_check() ? 0 : 1);
     }

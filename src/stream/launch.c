@@ -1,0 +1,107 @@
+/* The short way of a launch. It decides nothing by itself: wherever an argument, a claim, a window or another queue
+ * could matter it gives up before anything happened, and the long way takes over. */
+#include "base/check.h"
+#include "stream/submit.h"
+
+/* A launch being put together. */
+typedef struct quick {
+    rondo_place places[RONDO_MAX_PARAMS];
+    const void *values[RONDO_MAX_PARAMS];
+    rdo_memory *memories[RONDO_MAX_PARAMS]; /* of the buffers, in the order of the parameters */
+    uint64_t lows[RONDO_MAX_PARAMS], sizes[RONDO_MAX_PARAMS];
+    uint32_t params[RONDO_MAX_PARAMS];
+    uint32_t buffers;
+} quick;
+
+static inline bool add_buffer(quick *q, const rdo_store *own, const rondo_param *param, uint32_t index,
+                              const rondo_arg *arg) {
+    rdo_memory *memory = rdo_memory_find(arg->span.buffer);
+    if (RDO_UNLIKELY(memory == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) != own)) return false;
+    uint64_t low = arg->span.offset_bytes, size = arg->span.size_bytes, whole = memory->size;
+    if (size == RONDO_WHOLE) size = whole - low; /* wraps around if low is too large, and is refused below */
+    bool good = arg->value == NULL && !memory->host && low <= whole && size <= whole - low &&
+                (param->align_bytes <= 1 || (low & (param->align_bytes - 1)) == 0);
+    if (RDO_UNLIKELY(!good)) return false;
+    /* The same allocation twice may be an overlap. */
+    for (uint32_t i = 0; i < q->buffers; i++) {
+        if (q->memories[i] == memory) return false;
+    }
+    q->places[index] = (rondo_place){memory->place.page, memory->place.offset_bytes + low};
+    q->values[index] = NULL;
+    q->memories[q->buffers] = memory;
+    q->lows[q->buffers] = low;
+    q->sizes[q->buffers] = size;
+    q->params[q->buffers++] = index;
+    return true;
+}
+
+static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kernel *kernel, const rondo_arg *args) {
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        const rondo_param *param = &kernel->params[i];
+        if (rdo_param_is_buffer(param)) {
+            if (!add_buffer(q, own, param, i, &args[i])) return false;
+        } else {
+            if (RDO_UNLIKELY(args[i].value == NULL || args[i].value_bytes != param->size_bytes)) return false;
+            q->values[i] = args[i].value;
+        }
+    }
+    return true;
+}
+
+static inline bool plain_grid(rondo_grid grid) {
+    uint64_t plane, items;
+    bool fits = !__builtin_mul_overflow(grid.x, grid.y, &plane) && !__builtin_mul_overflow(plane, grid.z, &items);
+    return fits && items != 0;
+}
+
+/* The launch as an op, for whoever has to deal with its failure. */
+static rondo_status finish(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q,
+                           rondo_backend_result result, const rondo_backend_outcome *outcome) {
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = grid};
+    op.accesses = accesses;
+    op.access_count = q->buffers;
+    for (uint32_t i = 0; i < q->buffers; i++) {
+        rdo_memory *memory = q->memories[i];
+        rdo_access_fill(&accesses[i], memory, memory->id, q->lows[i], q->sizes[i],
+                        (uint32_t)kernel->params[q->params[i]].kind);
+        accesses[i].param = q->params[i];
+    }
+    return rdo_finish_played(call, &op, result, outcome);
+}
+
+bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
+                        rondo_status *out_status) {
+    quick q;
+    rdo_queue *queue = call->queue;
+    rdo_engine *engine = call->engine;
+    bool ran = false;
+    if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window) || arg_count != kernel->param_count || args == NULL)) {
+        return false;
+    }
+    q.buffers = 0;
+    if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &queue->store, kernel, args))) return false;
+    /* Claims are asked for only once no other queue can be placing one on memory of this one. */
+    if (RDO_LIKELY(rdo_order_enter_fast(&queue->store) && atomic_load(&engine->books.claimed) == 0)) {
+        rondo_backend_outcome outcome;
+        rondo_backend_op op; /* the fields of other kinds mean nothing */
+        op.kind = RONDO_OP_LAUNCH;
+        op.kernel = kernel->loaded;
+        op.grid = grid;
+        op.arg_count = kernel->param_count;
+        op.places = q.places;
+        op.values = q.values;
+        rdo_this_thread.work_depth++;
+        rondo_backend_result result = engine->books.backend->submit(queue->backend_queue, &op, &outcome);
+        rdo_this_thread.work_depth--;
+        ran = true;
+        if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) {
+            rdo_count_own(&queue->launches);
+            *out_status = RONDO_OK;
+        } else {
+            *out_status = finish(call, kernel, grid, &q, result, &outcome);
+        }
+    }
+    rdo_order_leave_fast(&engine->order, &queue->store);
+    return ran;
+}

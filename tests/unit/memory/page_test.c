@@ -1,0 +1,296 @@
+#include "memory/page.h"
+#include "memory_bench.h"
+#include "unit.h"
+
+/* A naive page: a list of segments in order of address, merged anew after every step. */
+enum { UNIT = 64, UNITS = 96, OWNERS = 32, STEPS = 4000 };
+
+typedef struct segment {
+    uint64_t offset, size, window;
+    int owner; /* -1: free */
+    uint32_t guards;
+    bool touched, reused;
+} segment;
+
+typedef struct model {
+    segment list[UNITS];
+    size_t count;
+} model;
+
+static bool merges(const segment *a, const segment *b, uint64_t window) {
+    bool free = a->owner < 0 && b->owner < 0 && a->guards == 0 && b->guards == 0;
+    return free && a->window == window && b->window == window;
+}
+
+static void remove_at(model *m, size_t at) {
+    memmove(&m->list[at], &m->list[at + 1], (m->count - at - 1) * sizeof m->list[0]);
+    m->count--;
+}
+
+static void merge(model *m, uint64_t window) {
+    for (size_t i = 0; i + 1 < m->count;) {
+        if (merges(&m->list[i], &m->list[i + 1], window)) {
+            m->list[i].size += m->list[i + 1].size;
+            m->list[i].touched |= m->list[i + 1].touched;
+            remove_at(m, i + 1);
+        } else {
+            i++;
+        }
+    }
+}
+
+static size_t model_fit(const model *m, uint64_t size, uint64_t window, bool own_only) {
+    for (size_t i = 0; i < m->count; i++) {
+        const segment *s = &m->list[i];
+        bool allowed = s->window == window || (!own_only && s->window == 0);
+        if (s->owner < 0 && s->guards == 0 && allowed && s->size >= size) return i;
+    }
+    return m->count;
+}
+
+static void model_carve(model *m, size_t at, uint64_t size, int owner, uint64_t window) {
+    segment *s = &m->list[at];
+    if (s->size > size) {
+        memmove(s + 2, s + 1, (m->count - at - 1) * sizeof *s);
+        s[1] = *s;
+        s[1].offset += size;
+        s[1].size -= size;
+        s->size = size;
+        m->count++;
+    }
+    s->owner = owner;
+    s->reused = s->touched;
+    s->touched = false;
+    s->window = window;
+}
+
+static void model_free(model *m, size_t at) {
+    segment *s = &m->list[at];
+    s->owner = -1;
+    s->touched = s->window != 0 && (s->touched || s->reused);
+    if (s->window == 0) s->reused = false;
+    merge(m, 0);
+}
+
+static void model_set_window(model *m, size_t at, uint64_t window) {
+    segment *s = &m->list[at];
+    s->window = window;
+    if (window == 0) s->touched = s->reused = false;
+    merge(m, 0);
+}
+
+static uint32_t slice_at(const rdo_page *page, uint64_t offset) {
+    for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
+        if (page->slices[i].offset == offset) return i;
+    }
+    fail_msg("no slice starts at %llu", (unsigned long long)offset);
+    return RDO_NO_SLICE;
+}
+
+/* Byte for byte: who owns it, how often it is guarded, whose window it belongs to, and where slices begin. */
+static void compare(const rdo_page *page, const model *m, const rdo_memory *owners) {
+    size_t at = 0;
+    assert_true(rdo_page_check(page));
+    for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after, at++) {
+        const rdo_slice *slice = &page->slices[i];
+        assert_true(at < m->count);
+        const segment *s = &m->list[at];
+        assert_int_equal(slice->offset, s->offset);
+        assert_int_equal(slice->size, s->size);
+        assert_ptr_equal(slice->owner, s->owner < 0 ? NULL : &owners[s->owner]);
+        assert_int_equal(slice->guards, s->guards);
+        assert_int_equal(slice->window, s->window);
+        assert_int_equal(slice->touched, s->touched);
+        if (s->owner >= 0) assert_int_equal(slice->reused, s->reused);
+    }
+    assert_int_equal(at, m->count);
+}
+
+static void carve(rdo_page *page, model *m, rdo_memory *owners) {
+    uint64_t size = (1 + random_below(8)) * UNIT, window = random_below(3);
+    bool own_only = window != 0 && random_below(2) == 0;
+    int owner = 0;
+    while (owner < OWNERS && owners[owner].page != NULL) owner++;
+    uint32_t slice = rdo_page_fit(page, size, window, own_only);
+    size_t at = model_fit(m, size, window, own_only);
+    assert_int_equal(slice == RDO_NO_SLICE, at == m->count);
+    if (slice == RDO_NO_SLICE || owner == OWNERS) return;
+    assert_int_equal(page->slices[slice].offset, m->list[at].offset);
+    assert_true(rdo_page_prepare_carve(page));
+    rdo_page_carve(page, slice, size, &owners[owner], window);
+    owners[owner].page = page;
+    owners[owner].slice = slice;
+    model_carve(m, at, size, owner, window);
+}
+
+static void close_window(rdo_page *page, model *m, uint64_t window) {
+    for (size_t i = 0; i < m->count;) {
+        if (m->list[i].window != window) {
+            i++;
+            continue;
+        }
+        rdo_page_set_window(page, slice_at(page, m->list[i].offset), 0);
+        model_set_window(m, i, 0);
+        i = 0;
+    }
+}
+
+static void step(rdo_page *page, model *m, rdo_memory *owners) {
+    size_t at = random_below(m->count);
+    segment *s = &m->list[at];
+    uint32_t slice = slice_at(page, s->offset);
+    switch (random_below(12)) {
+    case 0:
+    case 1:
+    case 2:
+        if (s->owner < 0) break;
+        owners[s->owner].page = NULL;
+        rdo_page_free(page, slice);
+        model_free(m, at);
+        break;
+    case 3:
+        rdo_page_guard(page, slice);
+        s->guards++;
+        break;
+    case 4:
+    case 5:
+        if (s->guards == 0) break;
+        rdo_page_unguard(page, slice);
+        s->guards--;
+        merge(m, 0);
+        break;
+    case 6:
+        if (s->owner >= 0 || s->window != 0 || s->guards != 0) break;
+        rdo_page_set_window(page, slice, 1);
+        model_set_window(m, at, 1);
+        break;
+    case 7:
+        if (random_below(4) == 0) close_window(page, m, 1 + random_below(2));
+        break;
+    case 8:
+        rdo_page_coalesce_window(page, 1);
+        merge(m, 1);
+        break;
+    case 9:
+        if (s->window == 0 || s->owner < 0) break;
+        page->slices[slice].touched = s->touched = true;
+        break;
+    default: carve(page, m, owners); break;
+    }
+}
+
+/* [M2] [M3] [C5] */
+static void a_page_is_what_a_naive_list_of_segments_says(void **state) {
+    memory_bench bench;
+    (void)state;
+    seed_random();
+    memory_bench_open(&bench);
+    for (int round = 0; round < 20; round++) {
+        static rdo_memory owners[OWNERS];
+        model m = {.count = 1};
+        m.list[0] = (segment){.size = UNITS * UNIT, .owner = -1};
+        rdo_page *page = rdo_page_new(&bench.books, NULL, UNITS * UNIT);
+        assert_non_null(page);
+        memset(owners, 0, sizeof owners);
+        for (int i = 0; i < OWNERS; i++) owners[i].refs = 1;
+        for (int i = 0; i < STEPS / 20; i++) {
+            step(page, &m, owners);
+            compare(page, &m, owners);
+        }
+        uint64_t guarded = 0;
+        for (size_t i = 0; i < m.count; i++) guarded += m.list[i].guards != 0 ? m.list[i].size : 0;
+        assert_int_equal(bench.books.reports[RONDO_POOL_SMALL].guarded_bytes, guarded);
+        bench.books.reports[RONDO_POOL_SMALL].guarded_bytes = 0;
+        rdo_page_delete(page);
+    }
+    memory_bench_close(&bench);
+}
+
+/* [C5] */
+static void touched_bytes_of_a_window_are_reused_only_in_that_window(void **state) {
+    memory_bench bench;
+    rdo_memory first = {.refs = 1}, second = {.refs = 1};
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_page *page = rdo_page_new(&bench.books, NULL, 4 * UNIT);
+    rdo_page_carve(page, 0, 2 * UNIT, &first, 9);
+    first.page = page;
+    first.slice = 0;
+    page->slices[0].touched = true;
+    rdo_page_free(page, 0);
+    assert_int_equal(rdo_page_fit(page, 4 * UNIT, 0, false), RDO_NO_SLICE); /* it does not coalesce */
+    assert_int_not_equal(rdo_page_fit(page, 2 * UNIT, 0, false), 0);        /* nobody else gets it */
+    assert_int_not_equal(rdo_page_fit(page, 2 * UNIT, 8, false), 0);
+    assert_int_equal(rdo_page_fit(page, 2 * UNIT, 9, true), 0);
+    assert_true(rdo_page_prepare_carve(page));
+    rdo_page_carve(page, 0, UNIT, &second, 9);
+    second.page = page;
+    second.slice = 0;
+    assert_true(page->slices[0].reused);
+    assert_true(rdo_page_check(page));
+    rdo_page_delete(page);
+    memory_bench_close(&bench);
+}
+
+/* [M3] */
+static void a_guarded_slice_is_neither_handed_out_nor_coalesced(void **state) {
+    memory_bench bench;
+    rdo_memory owner = {.refs = 1};
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_page *page = rdo_page_new(&bench.books, NULL, 4 * UNIT);
+    rdo_page_carve(page, 0, UNIT, &owner, 0);
+    owner.page = page;
+    owner.slice = 0;
+    rdo_page_guard(page, 0);
+    rdo_page_guard(page, 0);
+    rdo_page_free(page, 0);
+    assert_int_not_equal(rdo_page_fit(page, UNIT, 0, false), 0); /* the rest of the page stays usable */
+    assert_int_equal(rdo_page_fit(page, 4 * UNIT, 0, false), RDO_NO_SLICE);
+    rdo_page_unguard(page, 0);
+    assert_int_equal(rdo_page_fit(page, 4 * UNIT, 0, false), RDO_NO_SLICE);
+    rdo_page_unguard(page, 0);
+    assert_int_equal(rdo_page_fit(page, 4 * UNIT, 0, false), 0);
+    assert_int_equal(bench.books.reports[page->pool].guarded_bytes, 0);
+    rdo_page_delete(page);
+    memory_bench_close(&bench);
+}
+
+/* [E3] [M4] */
+static void a_page_that_cannot_be_described_is_not_made(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    for (uint64_t granted = 0; granted < 2; granted++) {
+        starve(granted, false);
+        assert_null(rdo_page_new(&bench.books, NULL, UNIT));
+        assert_int_equal(feed(), 1);
+    }
+    rdo_page *page = rdo_page_new(&bench.books, NULL, 64 * UNIT);
+    rdo_memory owners[64] = {{.refs = 1}};
+    int count = 0;
+    starve(0, true);
+    /* Room for a few slices is there; then carving is refused before anything changed. */
+    while (rdo_page_prepare_carve(page) && count < 64) {
+        uint32_t slice = rdo_page_fit(page, UNIT, 0, false);
+        rdo_page_carve(page, slice, UNIT, &owners[count], 0);
+        owners[count].page = page;
+        owners[count].slice = slice;
+        count++;
+    }
+    assert_int_not_equal(feed(), 0);
+    assert_in_range(count, 1, 63);
+    assert_true(rdo_page_check(page));
+    rdo_page_delete(page);
+    memory_bench_close(&bench);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_is_what_a_naive_list_of_segments_says),
+        cmocka_unit_test(touched_bytes_of_a_window_are_reused_only_in_that_window),
+        cmocka_unit_test(a_guarded_slice_is_neither_handed_out_nor_coalesced),
+        cmocka_unit_test(a_page_that_cannot_be_described_is_not_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
