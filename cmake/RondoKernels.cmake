@@ -9,6 +9,7 @@
 # add a file to one target only: two copies of its text in one program would clash.
 #
 # The same file is the generator: cmake -DKERNELS=<file.kernels.h> -DTEXT=<file.c> -P RondoKernels.cmake
+# Rondo embeds its own headers by it, which say no name, with -DNAME=<name> besides.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
     set(RONDO_KERNELS_SCRIPT "${CMAKE_CURRENT_LIST_FILE}" CACHE INTERNAL "What rondo_add_kernels runs")
@@ -57,8 +58,10 @@ endfunction()
 
 # Bytes instead of a string literal: nothing needs quoting, and there is no limit of length. Bytes above 127 are
 # written as characters, because a plain number would not fit a signed char.
-function(_rondo_kernels_embed kernels text)
-    _rondo_kernels_name("${kernels}" name)
+function(_rondo_kernels_embed kernels text name)
+    if(NOT name)
+        _rondo_kernels_name("${kernels}" name)
+    endif()
     file(READ "${kernels}" bytes HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
     string(REGEX REPLACE "0x([89a-f][0-9a-f])," "'\\\\x\\1'," bytes "${bytes}")
@@ -71,5 +74,5 @@ function(_rondo_kernels_embed kernels text)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
-    _rondo_kernels_embed("${KERNELS}" "${TEXT}")
+    _rondo_kernels_embed("${KERNELS}" "${TEXT}" "${NAME}")
 endif()

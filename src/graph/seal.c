@@ -75,22 +75,26 @@ static bool written_whole(const rdo_window *window, const rdo_memory *memory) {
     return whole;
 }
 
+/* The first such buffer on the page. */
+static rdo_memory *overlaid_on(const rdo_page *page, const rdo_window *window) {
+    for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
+        const rdo_slice *slice = &page->slices[i];
+        if (slice->window != window->id || slice->owner == NULL || !slice->reused) continue;
+        bool live = slice->owner->refs != 0 && !slice->owner->staging;
+        if (live && !written_whole(window, slice->owner)) return slice->owner;
+    }
+    return NULL;
+}
+
 /* Device lock held: a live buffer that lies where an earlier temporary of the window lay and that no recorded work
  * writes whole, NULL if there is none. */
 static rdo_memory *find_overlaid(const rdo_queue *queue) {
-    const rdo_window *window = &queue->window;
     for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) {
         const rdo_pool *pool = &queue->store.pools[kind];
         for (uint32_t p = 0; p < pool->count; p++) {
-            const rdo_page *page = pool->pages[p];
-            if (page == NULL || page->marked == 0) continue;
-            for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
-                const rdo_slice *slice = &page->slices[i];
-                if (slice->window != window->id || slice->owner == NULL || !slice->reused) continue;
-                if (slice->owner->refs != 0 && !slice->owner->staging && !written_whole(window, slice->owner)) {
-                    return slice->owner;
-                }
-            }
+            if (pool->pages[p] == NULL || pool->pages[p]->marked == 0) continue;
+            rdo_memory *overlaid = overlaid_on(pool->pages[p], &queue->window);
+            if (overlaid != NULL) return overlaid;
         }
     }
     return NULL;

@@ -7,7 +7,7 @@
 
 static const uint64_t mebibyte = UINT64_C(1) << 20;
 
-void rdo_store_init(rdo_store *store, rdo_books *books, void (*try_sweep)(rdo_store *store)) {
+void rdo_store_init(rdo_store *store, rdo_books *books, bool (*try_sweep)(rdo_store *store)) {
     *store = (rdo_store){.books = books, .next = books->stores, .try_sweep = try_sweep};
     store->shared_page_bytes = books->layout.page_min_bytes;
     books->stores = store;

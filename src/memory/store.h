@@ -47,11 +47,11 @@ struct rdo_store {
     _Atomic uint32_t fast;
     _Atomic uint32_t foreign;
     /* Sweeps this store's queue unless another thread holds its lock, which then sweeps itself. */
-    void (*try_sweep)(rdo_store *store);
+    bool (*try_sweep)(rdo_store *store);
 };
 
 /* Adds an empty store to the books. */
-void rdo_store_init(rdo_store *store, rdo_books *books, void (*try_sweep)(rdo_store *store));
+void rdo_store_init(rdo_store *store, rdo_books *books, bool (*try_sweep)(rdo_store *store));
 /* Frees all pages; nothing lives in them any more. */
 void rdo_store_finish(rdo_store *store);
 

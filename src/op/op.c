@@ -60,17 +60,7 @@ static int run_frame(void *user) {
 }
 
 void rdo_op_locate(rdo_op *op) {
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        rdo_access *access = &op->accesses[i];
-        const rdo_memory *memory = access->memory;
-        access->page = memory->page;
-        access->slice = memory->slice;
-        access->host = memory->host;
-        access->stream_id = memory->home_stream_id;
-        access->home = atomic_load_explicit(&memory->home, memory_order_relaxed);
-        access->address = memory->address;
-        access->place = memory->place;
-    }
+    for (uint32_t i = 0; i < op->access_count; i++) rdo_access_locate(&op->accesses[i]);
 }
 
 static rondo_place place_of(const rdo_access *access) {

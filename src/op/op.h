@@ -99,6 +99,18 @@ bool rdo_op_is_nothing(const rdo_op *op);
  * without memory. Value bytes are not copied: the caller puts them where it wants them. */
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op);
 
+/* Copies from the record where the allocation is. */
+static inline void rdo_access_locate(rdo_access *access) {
+    const rdo_memory *memory = access->memory;
+    access->page = memory->page;
+    access->slice = memory->slice;
+    access->host = memory->host;
+    access->stream_id = memory->home_stream_id;
+    access->home = atomic_load_explicit(&memory->home, memory_order_relaxed);
+    access->address = memory->address;
+    access->place = memory->place;
+}
+
 /* An access to plain bytes of a record, located as of now. */
 static inline void rdo_access_fill(rdo_access *access, rdo_memory *memory, uint64_t id, uint64_t low, uint64_t size,
                                    uint32_t mode) {
@@ -109,13 +121,7 @@ static inline void rdo_access_fill(rdo_access *access, rdo_memory *memory, uint6
     access->rows = 1;
     access->mode = mode;
     access->param = 0;
-    access->page = memory->page;
-    access->slice = memory->slice;
-    access->host = memory->host;
-    access->stream_id = memory->home_stream_id;
-    access->home = atomic_load_explicit(&memory->home, memory_order_relaxed);
-    access->address = memory->address;
-    access->place = memory->place;
+    rdo_access_locate(access);
 }
 
 /* Notes where the memory of each access is. From now on it must stay there: the caller holds the home queue's

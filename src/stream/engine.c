@@ -4,6 +4,7 @@
 #include "fault/ledger.h"
 
 uint64_t rdo_fork_epoch;
+_Atomic(rdo_engine *) rdo_deferred_engines;
 
 /* What all devices share, and a child goes on using. The locks of a device itself are left as they are: a child never
  * wants them. */
@@ -24,6 +25,7 @@ static void in_parent(void) {
 static void in_child(void) {
     rdo_fork_epoch++;
     rdo_this_thread = (rdo_thread){0};
+    atomic_store(&rdo_deferred_engines, NULL); /* the parent settles its engines itself */
     for_common_locks(rdo_lock_reset);
 }
 
@@ -36,25 +38,25 @@ void rdo_fork_watch(void) {
     (void)pthread_once(&once, register_handlers);
 }
 
-void rdo_queue_try_sweep(rdo_store *store) {
+bool rdo_queue_try_sweep(rdo_store *store) {
     rdo_queue *queue = rdo_queue_of_store(store);
     RDO_LOCK_THEN_LOOK();
-    if (!rdo_lock_try(&queue->lock)) return; /* its holder sweeps after giving it back */
+    if (!rdo_lock_try(&queue->lock)) return false; /* its holder looks after giving it back */
     rdo_store_sweep(store);
     rdo_lock_give(&queue->lock);
     RDO_LOCK_THEN_LOOK();
+    return true;
 }
 
-/* Sweeping one queue can put things on the list of another that was passed already: the end of a graph does. So the
- * rounds go on until one of them empties nothing; what still waits then, the holder of its queue's lock sweeps. */
+/* Whoever had a queue's lock looks again: sweeping one queue can put things on the list of another that was passed already,
+ * as the end of a graph does, and another thread that found the lock taken leaves its things to its holder. */
 static void sweep_queues(rdo_engine *engine) {
     bool again = true;
     while (again) {
         again = false;
         for (rdo_store *store = engine->books.stores; store != NULL; store = store->next) {
             if (!atomic_load(&store->waiting)) continue;
-            store->try_sweep(store);
-            again = again || !atomic_load(&store->waiting);
+            again = store->try_sweep(store) || again;
         }
     }
 }
@@ -69,11 +71,18 @@ void rdo_engine_settle(rdo_engine *engine) {
     rdo_engine_settle_pinned(engine);
 }
 
-void rdo_engine_settle_pinned(rdo_engine *engine) {
-    if (rdo_in_work()) { /* inside a host call: the call that runs it settles */
+/* Hands the caller's pin to the list: the call that the thread is inside of may be on another device, so the end of the
+ * next call on any device settles. */
+static void defer(rdo_engine *engine) {
+    if (atomic_exchange(&engine->deferred, true)) {
         atomic_fetch_sub(&engine->callers, 1);
         return;
     }
+    engine->next_deferred = atomic_load(&rdo_deferred_engines);
+    while (!atomic_compare_exchange_weak(&rdo_deferred_engines, &engine->next_deferred, engine)) {}
+}
+
+static void settle(rdo_engine *engine) {
     RDO_ASSERT(rdo_this_thread.held == 0);
     if (rdo_engine_unsettled(engine)) sweep_queues(engine);
     rdo_books_settle(&engine->books);
@@ -82,4 +91,20 @@ void rdo_engine_settle_pinned(rdo_engine *engine) {
     atomic_fetch_sub(&engine->callers, 1);
     rdo_lock_give(&engine->books.lock);
     if (over) engine->close(engine);
+}
+
+void rdo_engine_settle_pinned(rdo_engine *engine) {
+    if (rdo_in_work()) {
+        defer(engine);
+        return;
+    }
+    settle(engine);
+    if (RDO_LIKELY(atomic_load(&rdo_deferred_engines) == NULL)) return;
+    rdo_engine *next = atomic_exchange(&rdo_deferred_engines, NULL);
+    while (next != NULL) {
+        rdo_engine *waiting = next;
+        next = waiting->next_deferred;
+        atomic_store(&waiting->deferred, false); /* what is released from now on puts it on the list again */
+        settle(waiting);
+    }
 }

@@ -47,6 +47,8 @@ struct rdo_engine {
     uint32_t queue_count;
     uint64_t fork_epoch;    /* of the process that opened the device */
     _Atomic uint32_t callers; /* threads on their way through a settle: they keep the engine from closing */
+    _Atomic bool deferred;  /* on the list of rdo_deferred_engines, which then has one of the callers */
+    rdo_engine *next_deferred;
     void (*close)(rdo_engine *engine); /* frees everything, the engine included */
 };
 
@@ -108,10 +110,13 @@ void rdo_engine_settle_pinned(rdo_engine *engine);
 /* No lock held: sweeps every queue that something waits for, unless its lock is taken (then its holder sweeps), frees
  * pages, makes callbacks, closes the engine when nothing holds it any more. Every call ends with it. */
 void rdo_engine_settle(rdo_engine *engine);
-/* Whether settling would find something to do; one load. */
+/* Engines, of any device, on which something was released inside a kernel or host call, where nothing can be settled. */
+extern _Atomic(rdo_engine *) rdo_deferred_engines;
+/* Whether settling would find something to do; two loads. */
 static inline bool rdo_engine_unsettled(rdo_engine *engine) {
-    return atomic_load_explicit(&engine->books.returning, memory_order_seq_cst) != 0;
+    return atomic_load_explicit(&engine->books.returning, memory_order_seq_cst) != 0 ||
+           atomic_load_explicit(&rdo_deferred_engines, memory_order_relaxed) != NULL;
 }
-void rdo_queue_try_sweep(rdo_store *store);
+bool rdo_queue_try_sweep(rdo_store *store);
 
 #endif

@@ -103,6 +103,8 @@ static bool hold_memory(rdo_window *window, const rdo_op *op) {
         const rdo_access *access = &op->accesses[i];
         if (!rdo_window_touch(window, access->stream_id, access->page, access->slice)) return false;
         if (!rdo_access_writes(access) || access->row_bytes == 0) continue;
+        /* A temporary of an appended graph: its record may stand for a stranger by now, who must not be claimed. */
+        if (access->memory->id != access->id) continue;
         for (uint64_t row = 0; row < access->rows; row++) {
             uint64_t low = access->low + row * access->pitch;
             if (!rdo_window_record(window, access->memory, low, low + access->row_bytes)) return false;

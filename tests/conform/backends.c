@@ -7,6 +7,8 @@ static const struct conform_exclusion nothing[] = {{NULL, NULL}};
 
 static const struct conform_backend backends[] = {
     {"cpu", EVERYTHING, "", nothing, nothing},
+    {"opencl", EVERYTHING & ~(uint32_t)(NEEDS_NATIVE | NEEDS_IMPORT),
+     "kernels are compiled from text, and memory that the caller owns is not the device's", nothing, nothing},
     {"null", NEEDS_CAPS, "the null backend runs no kernels, and the host cannot reach its memory", nothing, nothing},
 };
 

@@ -25,8 +25,9 @@ static void *host_address(void *device, void *page) {
     return bench->hidden ? NULL : page;
 }
 
-static void sweep_at_once(rdo_store *store) {
+static bool sweep_at_once(rdo_store *store) {
     rdo_store_sweep(store);
+    return true;
 }
 
 void memory_bench_open(memory_bench *bench) {

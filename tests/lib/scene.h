@@ -26,6 +26,8 @@
 
 /* The `at`-th request from now on (counted from 1) fails, with `lasting` all later ones too. 0: none. */
 void strike_at(uint64_t at, bool lasting);
+/* The same, from the next request on, without forgetting what struck before. */
+void strike_again(uint64_t after, bool lasting);
 /* Asked once per request that may fail: whether this one shall. */
 bool strike_now(void);
 /* Ends it. Returns how many requests failed since strike_at. */
@@ -40,7 +42,8 @@ typedef enum scene_mark {
     SCENE_FRESH, /* never written: reads as it is */
     SCENE_GOOD,  /* holds `value` */
     SCENE_BAD,   /* spoiled: cannot be read */
-    SCENE_MAYBE  /* either: if it can be read it holds `value` */
+    SCENE_MAYBE, /* either: if it can be read it holds `value` */
+    SCENE_MURKY  /* either fresh or bad */
 } scene_mark;
 
 enum { SCENE_ANY_TAG = 0xffff };
@@ -103,7 +106,10 @@ typedef struct scene {
     /* the open window */
     scene_step tape[SCENE_STEPS];
     size_t tape_count;
+    scene_step half[SCENE_STEPS]; /* of graphs of which only some first nodes were appended */
+    size_t half_count;
     bool doomed, deferred;
+    bool tolerant; /* windows may be doomed by spoiled inputs, and runs fall back, in peace too */
     /* rondo_run's graphs, by key */
     scene_graph runs[SCENE_KEYS];
     uint64_t strikes_seen; /* when the last status was noted */
@@ -120,6 +126,10 @@ extern char scene_context[160];
 #define SCENE_CHECK(condition, ...) ((condition) ? (void)0 : scene_failed(#condition, __FILE__, __LINE__, __VA_ARGS__))
 void scene_failed(const char *condition, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5), noreturn));
+
+/* Prints what a scene does, if RONDO_TRACE is set. */
+void scene_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void scene_trace_step(const scene *s, const char *how, const scene_step *step, rondo_status status);
 
 void scene_open(scene *s, const char *device, const rondo_device_desc *desc);
 /* Compares every element with the model, and asks every checker inside the library. */

@@ -44,12 +44,23 @@ void model_mark(const scene_step *step, scene_mark mark, uint16_t tag) {
     if (mark != SCENE_GOOD) write.cell->shaken = true;
 }
 
+void model_doubt(const scene_step *step) {
+    scene_range write = model_write(step);
+    write.cell->shaken = true;
+    FOR_ELEMENTS(&write, i) {
+        if (write.cell->mark[i] == SCENE_GOOD) write.cell->mark[i] = SCENE_MAYBE;
+        if (write.cell->mark[i] == SCENE_FRESH) write.cell->mark[i] = SCENE_MURKY;
+        if (write.cell->mark[i] == SCENE_BAD && write.cell->tag[i] != 0) write.cell->tag[i] = SCENE_ANY_TAG;
+    }
+}
+
 void model_trust_reads(const scene_step *step) {
     scene_range reads[3];
     size_t count = model_reads(step, reads);
     for (size_t r = 0; r < count; r++) {
         FOR_ELEMENTS(&reads[r], i) {
             if (reads[r].cell->mark[i] == SCENE_MAYBE) reads[r].cell->mark[i] = SCENE_GOOD;
+            if (reads[r].cell->mark[i] == SCENE_MURKY) reads[r].cell->mark[i] = SCENE_FRESH;
         }
     }
 }
@@ -97,9 +108,11 @@ void model_apply(scene *s, const scene_step *step) {
         return;
     }
     bool unsure = model_reads_mark(step, SCENE_MAYBE), fresh = model_reads_mark(step, SCENE_FRESH);
+    bool murky = model_reads_mark(step, SCENE_MURKY);
     store(step);
     if (unsure) model_mark(step, SCENE_MAYBE, 0);
-    if (fresh) model_mark(step, SCENE_FRESH, 0);
+    if (fresh) model_mark(step, unsure ? SCENE_MURKY : SCENE_FRESH, 0);
+    if (murky) model_mark(step, SCENE_MURKY, 0);
 }
 
 static bool writes_element(const scene_step *step, const scene_cell *cell, uint32_t at) {
@@ -162,13 +175,14 @@ static void look_at(void *user, scene_cell *cell, uint32_t at) {
     look *l = user;
     bool bad = cell->mark[at] == SCENE_BAD;
     if (bad && cell->tag[at] != l->index && cell->tag[at] != SCENE_ANY_TAG) l->found.bad = true;
-    if (cell->mark[at] == SCENE_MAYBE || (bad && cell->tag[at] == SCENE_ANY_TAG)) l->found.unsure = true;
+    if (cell->mark[at] == SCENE_MAYBE || cell->mark[at] == SCENE_MURKY || (bad && cell->tag[at] == SCENE_ANY_TAG)) l->found.unsure = true;
 }
 
 static void trust(void *user, scene_cell *cell, uint32_t at) {
     (void)user;
+    bool murky = cell->mark[at] == SCENE_MURKY;
     if (cell->mark[at] == SCENE_FRESH) return;
-    cell->mark[at] = SCENE_GOOD;
+    cell->mark[at] = murky ? SCENE_FRESH : SCENE_GOOD;
     cell->tag[at] = 0;
 }
 
@@ -183,13 +197,7 @@ static void mark_all(const scene_step *steps, size_t count, scene_mark mark) {
 }
 
 static void make_unsure(const scene_step *steps, size_t count) {
-    for (size_t k = 0; k < count; k++) {
-        scene_range write = model_write(&steps[k]);
-        write.cell->shaken = true;
-        FOR_ELEMENTS(&write, i) {
-            if (write.cell->mark[i] == SCENE_GOOD) write.cell->mark[i] = SCENE_MAYBE;
-        }
-    }
+    for (size_t k = 0; k < count; k++) model_doubt(&steps[k]);
 }
 
 void model_replayed(scene *s, const scene_step *steps, size_t count, uint16_t index, rondo_status status, bool struck) {

@@ -20,6 +20,8 @@ bool model_reads_mark(const scene_step *step, scene_mark mark);
 void model_apply(scene *s, const scene_step *step);
 /* Everything that the step writes gets this mark and tag. */
 void model_mark(const scene_step *step, scene_mark mark, uint16_t tag);
+/* Good elements that the step writes may be spoiled now. */
+void model_doubt(const scene_step *step);
 /* What could be read after all, was good. */
 void model_trust_reads(const scene_step *step);
 

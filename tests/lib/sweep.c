@@ -19,6 +19,11 @@ void strike_at(uint64_t at, bool lasting) {
     plan.seen = plan.strikes = 0;
 }
 
+void strike_again(uint64_t after, bool lasting) {
+    plan.at = plan.seen + after;
+    plan.lasting = lasting;
+}
+
 bool strike_now(void) {
     plan.seen++;
     bool strikes = plan.at != 0 && (plan.lasting ? plan.seen >= plan.at : plan.seen == plan.at);

@@ -7,6 +7,12 @@
 
 enum { STORY_SECONDS = 60, ITEMS = 1 << 16 };
 
+/* The thread sanitizer would wait a second at each exit with threads alive. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    return "atexit_sleep_ms=0";
+}
+
 /* Whether the destructor at the end of the process has something to release. */
 static struct scene {
     rondo_device *device;

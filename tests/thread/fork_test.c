@@ -7,6 +7,12 @@
 
 enum { CHILD_SECONDS = 30, ITEMS = 1 << 16 };
 
+/* Children open devices, and those may start threads. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    return "die_after_fork=0";
+}
+
 typedef struct scene {
     rondo_device *device;
     kernels k;

@@ -376,6 +376,36 @@ static void host_calls_may_release_all_that_they_run_on(void **state) {
     assert_int_equal(atomic_load(&closed), atomic_load(&opened));
 }
 
+typedef struct other_device {
+    inside in;
+    rondo_stream *stream;
+} other_device;
+
+static void release_another_device(int index, void *user) {
+    other_device *o = user;
+    (void)index;
+    NEED_OK(rondo_host_call(o->stream, release_inside, &o->in, NULL, NULL, 0, NULL));
+}
+
+/* [E5] A host call lets go of the last that is left of another device. */
+static void host_calls_may_release_another_device(void **state) {
+    (void)state;
+    other_device o = {.stream = NULL};
+    rondo_device *device = open_counting(2);
+    OK(rondo_stream_create(device, &o.stream));
+    for (int i = 0; i < 100; i++) {
+        uint64_t before = atomic_load(&closed);
+        o.in = (inside){.device = open_counting(2)};
+        OK(rondo_stream_create(o.in.device, &o.in.stream));
+        o.in.buffer = make_buffer(o.in.stream, 1);
+        run_threads(1, release_another_device, &o);
+        assert_int_equal(atomic_load(&closed), before + 1);
+    }
+    rondo_stream_release(o.stream);
+    rondo_device_release(device);
+    assert_int_equal(atomic_load(&closed), atomic_load(&opened));
+}
+
 /* ---- mappings ---- */
 
 static void map_or_launch(int index, void *user) {
@@ -463,6 +493,7 @@ int main(void) {
         cmocka_unit_test(a_buffer_released_during_a_call_is_stale_or_whole),
         cmocka_unit_test(release_callbacks_come_once_and_may_call_rondo),
         cmocka_unit_test(host_calls_may_release_all_that_they_run_on),
+        cmocka_unit_test(host_calls_may_release_another_device),
         cmocka_unit_test(launches_and_mappings_of_the_same_bytes_never_overlap),
         cmocka_unit_test(buffers_outlive_the_streams_of_their_home),
     };

@@ -38,6 +38,25 @@ static void a_dead_handle_finds_nothing(void **state) {
     rdo_object_delete(live);
 }
 
+/* [E5] What a lock keeps is found by who holds that lock, and by nobody else. */
+static void a_kept_object_is_found_by_its_keeper_alone(void **state) {
+    int thing, keeper, other;
+    (void)state;
+    uint64_t handle = rdo_object_new(RDO_OBJECT_KERNEL, &thing, &keeper);
+    assert_ptr_equal(rdo_object_find_kept(RDO_OBJECT_KERNEL, handle_of(handle), &keeper), &thing);
+    assert_null(rdo_object_find_kept(RDO_OBJECT_KERNEL, handle_of(handle), &other));
+    assert_null(rdo_object_find_kept(RDO_OBJECT_KERNEL, handle_of(handle), NULL));
+    assert_null(rdo_object_find_kept(RDO_OBJECT_GRAPH, handle_of(handle), &keeper));
+    rdo_object_hide(handle);
+    assert_null(rdo_object_find_kept(RDO_OBJECT_KERNEL, handle_of(handle), &keeper));
+    rdo_object_delete(handle);
+    handle = rdo_object_new(RDO_OBJECT_KERNEL, &thing, NULL);
+    assert_null(rdo_object_find_kept(RDO_OBJECT_KERNEL, handle_of(handle), &keeper));
+    assert_ptr_equal(rdo_object_find(RDO_OBJECT_KERNEL, handle_of(handle)), &thing);
+    rdo_object_hide(handle);
+    rdo_object_delete(handle);
+}
+
 /* [E2] Whatever a user passes for a handle is looked up, never followed. */
 static void a_pointer_that_is_no_handle_finds_nothing(void **state) {
     int thing;
@@ -72,6 +91,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_finds_its_object_and_no_other_kind),
         cmocka_unit_test(a_dead_handle_finds_nothing),
+        cmocka_unit_test(a_kept_object_is_found_by_its_keeper_alone),
         cmocka_unit_test(a_pointer_that_is_no_handle_finds_nothing),
         cmocka_unit_test(without_memory_there_is_no_handle),
     };

@@ -6,7 +6,7 @@
 static const rdo_where where = {.operation = "rondo_kernel_create", .op_index = RONDO_NO_INDEX};
 
 static rondo_param params[RONDO_MAX_PARAMS + 1];
-static char names[RONDO_MAX_PARAMS + 1][8];
+static char names[RONDO_MAX_PARAMS + 1][16];
 
 /* A description with three parameters, good in every respect, for a test to spoil. */
 static rondo_kernel_desc good(void) {

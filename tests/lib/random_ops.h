@@ -1,0 +1,35 @@
+/* Random recordings for tests of what a graph finds out about its nodes: host calls with a few accesses each, and events. */
+#ifndef RANDOM_OPS_H
+#define RANDOM_OPS_H
+
+#include "graph/graph.h"
+#include "unit.h"
+
+enum {
+    RANDOM_OPS = 40,
+    RANDOM_ACCESSES = 4,
+    RANDOM_MEMORIES = 5,
+    RANDOM_BYTES = 240,     /* of one allocation */
+    RANDOM_APART = 256,     /* from one allocation to the next in the flat address space */
+    RANDOM_SPACE = RANDOM_APART * (RANDOM_MEMORIES + 1)
+};
+
+typedef struct random_ops {
+    rdo_memory memories[RANDOM_MEMORIES];
+    rdo_store homes[2];
+    rdo_page page; /* stands for any page */
+    rdo_host_work work;
+    rdo_event events[2];
+    rdo_op ops[RANDOM_OPS], *list[RANDOM_OPS];
+    rdo_access accesses[RANDOM_OPS][RANDOM_ACCESSES];
+    size_t count;
+} random_ops;
+
+/* A new recording of up to RANDOM_OPS nodes. */
+void random_ops_make(random_ops *r);
+
+/* How node `n` uses byte `address` of the flat space. */
+bool random_ops_reads(const random_ops *r, size_t n, uint64_t address);
+bool random_ops_writes(const random_ops *r, size_t n, uint64_t address);
+
+#endif

@@ -1,0 +1,121 @@
+#include "base/alloc.h"
+#include "random_ops.h"
+
+enum { ROUNDS = 150 };
+
+static random_ops r;
+
+/* Byte by byte: the direct predecessors of node `n` are, for a byte that it reads, the last writer; for one that it writes,
+ * those that read it since then, or the last writer if nobody did. */
+static void brute_force(size_t n, bool *is_before) {
+    memset(is_before, 0, RANDOM_OPS * sizeof *is_before);
+    for (uint64_t byte = 0; byte < RANDOM_SPACE; byte++) {
+        bool reads = random_ops_reads(&r, n, byte), writes = random_ops_writes(&r, n, byte), seen = false;
+        size_t p = n;
+        while ((reads || writes) && p-- > 0) {
+            bool wrote = random_ops_writes(&r, p, byte);
+            if (wrote && (reads || !seen)) is_before[p] = true;
+            if (wrote) break;
+            if (writes && random_ops_reads(&r, p, byte)) is_before[p] = seen = true;
+        }
+    }
+    const rdo_op *op = &r.ops[n];
+    for (size_t p = n; op->kind == RONDO_NODE_EVENT_WAIT && p-- > 0;) {
+        if (r.ops[p].kind != RONDO_NODE_EVENT_RECORD || r.ops[p].event != op->event) continue;
+        is_before[p] = true;
+        break;
+    }
+}
+
+static void compare(const rdo_edges *edges) {
+    bool is_before[RANDOM_OPS];
+    for (size_t n = 0; n < r.count; n++) {
+        brute_force(n, is_before);
+        uint64_t at = edges->first[n];
+        for (size_t p = 0; p < n; p++) {
+            if (!is_before[p]) continue;
+            if (at == edges->first[n + 1] || edges->list[at] != p) fail_msg("node %zu must follow node %zu", n, p);
+            at++;
+        }
+        if (at != edges->first[n + 1]) fail_msg("node %zu follows node %llu for no reason", n, (unsigned long long)edges->list[at]);
+    }
+    assert_int_equal(edges->first[r.count], edges->list_count);
+}
+
+/* [W3] [R4] */
+static void direct_predecessors_are_those_of_a_byte_for_byte_search(void **state) {
+    (void)state;
+    seed_random();
+    for (int round = 0; round < ROUNDS; round++) {
+        rdo_edges edges;
+        random_ops_make(&r);
+        assert_true(rdo_edges_find(&edges, r.list, r.count));
+        compare(&edges);
+        rdo_edges_finish(&edges);
+    }
+}
+
+/* [W3] Whatever two nodes conflict, a path of edges leads from the earlier to the later. */
+static void every_conflict_is_on_a_path_of_edges(void **state) {
+    (void)state;
+    seed_random();
+    for (int round = 0; round < ROUNDS / 5; round++) {
+        static bool reaches[RANDOM_OPS][RANDOM_OPS];
+        rdo_edges edges;
+        random_ops_make(&r);
+        assert_true(rdo_edges_find(&edges, r.list, r.count));
+        memset(reaches, 0, sizeof reaches);
+        for (size_t n = 0; n < r.count; n++) {
+            for (uint64_t i = edges.first[n]; i < edges.first[n + 1]; i++) {
+                reaches[edges.list[i]][n] = true;
+                for (size_t p = 0; p < n; p++) reaches[p][n] |= reaches[p][edges.list[i]];
+            }
+        }
+        for (uint64_t byte = 0; byte < RANDOM_SPACE; byte++) {
+            for (size_t n = 0; n < r.count; n++) {
+                for (size_t p = 0; p < n; p++) {
+                    bool meet = (random_ops_writes(&r, n, byte) &&
+                                 (random_ops_reads(&r, p, byte) || random_ops_writes(&r, p, byte))) ||
+                                (random_ops_reads(&r, n, byte) && random_ops_writes(&r, p, byte));
+                    if (meet) assert_true(reaches[p][n]);
+                }
+            }
+        }
+        rdo_edges_finish(&edges);
+    }
+}
+
+/* [E3] */
+static void edges_without_memory_are_none(void **state) {
+    (void)state;
+    seed_random();
+    do {
+        random_ops_make(&r);
+    } while (r.count < RANDOM_OPS / 2);
+    for (int lasting = 0; lasting < 2; lasting++) {
+        for (uint64_t granted = 0, refused = 1; refused != 0; granted++) {
+            rdo_edges edges;
+            uint64_t live = rdo_alloc_live();
+            starve(granted, lasting != 0);
+            bool found = rdo_edges_find(&edges, r.list, r.count);
+            refused = feed();
+            assert_int_equal(found, refused == 0);
+            if (found) {
+                compare(&edges);
+                rdo_edges_finish(&edges);
+            }
+            assert_null(edges.first);
+            assert_null(edges.list);
+            assert_int_equal(rdo_alloc_live(), live);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(direct_predecessors_are_those_of_a_byte_for_byte_search),
+        cmocka_unit_test(every_conflict_is_on_a_path_of_edges),
+        cmocka_unit_test(edges_without_memory_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
