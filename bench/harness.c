@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-bench_options bench = {.samples = 41, .sample_ns = 100000, .warm_ns = 20000000};
+bench_options bench = {.samples = 41, .sample_ns = 100000, .warm_ns = 5000000};
 
 enum { MOST_SAMPLES = 64 };
 

@@ -1,7 +1,11 @@
 /* Timing: contestants take turns in short samples, and what counts is the median of each.
  *
- * Results go to standard output, a line each: R NAME NS REF_NS for a row (REF_NS is 0 where nothing is compared), and
- * S NAME REASON for a row that could not be measured. bench.py reads them. */
+ * Results go to standard output, a line each, fields apart by tabs; bench.py reads them:
+ *   R NAME NS REF_NS           a row
+ *   S NAME REASON              a row that could not be measured
+ *   Q NAME COUNT               something counted
+ *   M FORK_JOIN_NS SLOWDOWN    the machine's mood
+ */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
 

@@ -55,7 +55,7 @@ void bench_work_check(const bench_work *work, const char *who) {
     }
 }
 
-static void run_plain(void *user, uint64_t steps) {
+void bench_plain_steps(void *user, uint64_t steps) {
     bench_work *work = user;
     for (uint64_t step = 0; step < steps; step++) {
         for (size_t c = 0; c < work->chains; c++) {
@@ -66,7 +66,7 @@ static void run_plain(void *user, uint64_t steps) {
 }
 
 bench_side bench_plain(bench_work *work) {
-    return (bench_side){run_plain, work, (double)(work->chains * work->length)};
+    return (bench_side){bench_plain_steps, work, (double)(work->chains * work->length)};
 }
 
 void bench_against_plain(bench_work *work, const char *name, bench_side subject) {
@@ -79,24 +79,29 @@ void bench_against_plain(bench_work *work, const char *name, bench_side subject)
 
 /* ---- triads ---- */
 
+size_t bench_triad_items(void) {
+    return (size_t)(bench.quick ? 1 : 16) << 20;
+}
+
 bench_triads *bench_triads_make(void) {
     bench_triads *triads = calloc(1, sizeof *triads);
     if (triads == NULL) bench_fail("there is no memory");
-    for (size_t i = 0; i < 3; i++) triads->array[i] = bench_alloc(BENCH_TRIAD_ITEMS * sizeof(float));
+    for (size_t i = 0; i < 3; i++) triads->array[i] = bench_alloc(bench_triad_items() * sizeof(float));
     return triads;
 }
 
 void bench_triads_plain(void *user, uint64_t steps) {
     bench_triads *triads = user;
     for (uint64_t k = 0; k < steps * BENCH_TRIADS; k++) {
-        bench_triad(BENCH_TRIAD_ITEMS, BENCH_TRIAD_SCALE, BENCH_LEFT(triads, k % BENCH_TRIADS),
+        bench_triad(bench_triad_items(), BENCH_TRIAD_SCALE, BENCH_LEFT(triads, k % BENCH_TRIADS),
                     BENCH_RIGHT(triads, k % BENCH_TRIADS), BENCH_TARGET(triads, k % BENCH_TRIADS));
     }
 }
 
 static void set_ones(bench_triads *triads) {
+    const size_t items = bench_triad_items();
     for (size_t a = 0; a < 3; a++) {
-        for (size_t i = 0; i < BENCH_TRIAD_ITEMS; i++) triads->array[a][i] = 1;
+        for (size_t i = 0; i < items; i++) triads->array[a][i] = 1;
     }
 }
 
@@ -105,8 +110,9 @@ static void set_ones(bench_triads *triads) {
 static void check_one_step(const bench_triads *triads, const char *who) {
     float model[3] = {1, 1, 1};
     for (int k = 0; k < BENCH_TRIADS; k++) model[k % 3] = model[(k + 1) % 3] + BENCH_TRIAD_SCALE * model[(k + 2) % 3];
+    const size_t items = bench_triad_items();
     for (size_t a = 0; a < 3; a++) {
-        for (size_t i = 0; i < BENCH_TRIAD_ITEMS; i++) {
+        for (size_t i = 0; i < items; i++) {
             if (triads->array[a][i] == model[a]) continue;
             fprintf(stderr, "bench: triad by %s: element %zu of array %zu is %g and must be %g\n", who, i, a,
                     (double)triads->array[a][i], (double)model[a]);

@@ -9,7 +9,6 @@ extern "C" {
 #endif
 
 enum { BENCH_CHAIN = 1000, BENCH_MOST_CHAINS = 64, BENCH_TRIADS = 10 };
-#define BENCH_TRIAD_ITEMS ((size_t)16 << 20) /* of floats: 64 MiB an array */
 #define BENCH_TRIAD_SCALE 0.5f
 
 /* Chains of `length` kernels y += x, each chain on arrays of its own. */
@@ -26,6 +25,7 @@ bench_work *bench_work_make(const char *name);
 void bench_work_reset(bench_work *work);
 /* Ends the process unless every element of y says that exactly the steps counted ran. */
 void bench_work_check(const bench_work *work, const char *who);
+void bench_plain_steps(void *work, uint64_t steps);
 bench_side bench_plain(bench_work *work);
 /* Times `subject` against the plain loop over the same arrays, as row WORK/NAME, with the result checked. The subject
  * counts its steps in `executed`. */
@@ -37,6 +37,8 @@ typedef struct bench_triads {
     float *array[3];
 } bench_triads;
 
+/* Floats in an array: 64 MiB of them, less in a quick run. */
+size_t bench_triad_items(void);
 bench_triads *bench_triads_make(void);
 #define BENCH_TARGET(triads, k) ((triads)->array[(k) % 3])
 #define BENCH_LEFT(triads, k) ((triads)->array[((k) + 1) % 3])

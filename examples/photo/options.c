@@ -12,7 +12,7 @@
 #define STEPS_MAX 10000000
 #define WORKERS_MAX 1024
 
-enum { KEY_CROPS = 256, KEY_NO_CROPS, KEY_SEED };
+enum { KEY_CROPS = 256, KEY_NO_CROPS, KEY_SEED, KEY_DEVICE };
 
 static const struct argp_option table[] = {
     {"in", 'i', "FILE", 0, "Photo to read, PNG [" PHOTO_DEFAULT_IN "]", 0},
@@ -22,6 +22,7 @@ static const struct argp_option table[] = {
     {"crops", KEY_CROPS, NULL, 0, "Measure crops of 64, 16 and 8 pixels square too (the default)", 0},
     {"no-crops", KEY_NO_CROPS, NULL, 0, "Leave the crops out", 0},
     {"seed", KEY_SEED, "N", 0, "Seed of the noise [1]", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "Device to compute on, such as opencl; `rondo info` lists them [cpu]", 0},
     {"workers", 'w', "N", 0, "Threads that share a large launch, 1 to 1024 [all cores]", 0},
     {0},
 };
@@ -58,6 +59,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state) {
     case 'n': opts->noise = parse_noise(state, arg); return 0;
     case 'w': opts->workers = (uint32_t)parse_count(state, "workers", arg, 1, WORKERS_MAX); return 0;
     case KEY_SEED: opts->seed = parse_count(state, "seed", arg, 0, UINT64_MAX); return 0;
+    case KEY_DEVICE: opts->device = arg; return 0;
     case KEY_CROPS: opts->crops = true; return 0;
     case KEY_NO_CROPS: opts->crops = false; return 0;
     case ARGP_KEY_ARG: argp_error(state, "'%s' is not expected; name files with --in and --out", arg); return 0;
@@ -72,7 +74,8 @@ void options_parse(int argc, char **argv, options *out) {
         "replaying a graph; compares the two results bit by bit and the two speeds.",
         NULL, NULL, NULL};
     *out = (options){
-        .in = PHOTO_DEFAULT_IN, .out = "photo-out.png", .steps = 500, .noise = 25, .seed = 1, .crops = true};
+        .in = PHOTO_DEFAULT_IN, .out = "photo-out.png", .device = "cpu", .steps = 500, .noise = 25, .seed = 1,
+        .crops = true};
     argp_err_exit_status = EXIT_FAILURE;
     argp_parse(&parser, argc, argv, 0, NULL, out);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct options {
-    const char *in, *out;
+    const char *in, *out, *device;
     uint64_t steps;
     double noise; /* standard deviation in grey levels of 255; 0: the picture is noisy already */
     uint64_t seed;

@@ -53,7 +53,7 @@ static bool load(photo *self) {
 
 static bool open_device(photo *self) {
     const rondo_device_desc desc = {.workers = self->opts.workers};
-    return accept(rondo_device_open("cpu", &desc, &self->device)) &&
+    return accept(rondo_device_open(self->opts.device, &desc, &self->device)) &&
            accept(rondo_stream_create(self->device, &self->stream)) &&
            accept(denoise_kernels_init(&self->kernels, self->device));
 }
@@ -110,8 +110,8 @@ static void report_row(const comparison *row) {
 
 /* Times are microseconds: medians over blocks of eager and replayed steps in turns. */
 static void report(const photo *self) {
-    printf("photo   %s, %" PRIu32 " x %" PRIu32 ", %" PRIu64 " steps of %d launches\n", self->opts.in,
-           self->clean.width, self->clean.height, self->opts.steps, DENOISE_LAUNCHES);
+    printf("photo   %s, %" PRIu32 " x %" PRIu32 ", %" PRIu64 " steps of %d launches on %s\n", self->opts.in,
+           self->clean.width, self->clean.height, self->opts.steps, DENOISE_LAUNCHES, self->opts.device);
     report_quality(self);
     printf("result  %s: noisy left, result right\n\n", self->opts.out);
     printf("%-12s %12s %12s %12s %12s %8s %6s %12s  %s\n", "", "eager us", "replayed us", "eager us", "replayed us",

@@ -44,9 +44,9 @@ typedef struct rondo_buffer_info {
     uint32_t pool, page, slice; /* where it sits now [O6] */
 } rondo_buffer_info;
 
-/* Allocates `size_bytes` (0 is legal) on the device of `stream`, which becomes its home. Fresh
- * memory reads as it is. While its queue records, only room already held is used: run the step once
- * between prepare and begin, and begin has made that room [C6, C18].
+/* Allocates `size_bytes` (0 is legal) on the device of `stream`, which becomes its home. Fresh memory reads as it
+ * is. While its queue records, only room already held is used: run the step once between prepare and begin, and
+ * begin has made that room [C6, C18].
  *
  * Owner    *out_buffer is the caller's (one reference), zero on failure.
  * Errors   INVALID   out_buffer is null, usage unknown
@@ -69,9 +69,9 @@ RONDO_API RONDO_MUST_CHECK rondo_status rondo_buffer_import(rondo_stream *stream
 /* Adds a reference. Threads  any. Errors   STALE. */
 RONDO_API rondo_status rondo_buffer_retain(rondo_buffer buffer);
 
-/* Gives a reference back. After the last one the id is dead; the memory itself stays as long as
- * running work or a graph needs it. Dead ids are ignored. Accepted at any moment, from any thread,
- * in windows, kernels and host calls too [C16, E5]. */
+/* Gives a reference back. After the last one the id is dead; the memory itself stays as long as running work or a
+ * graph needs it. Dead ids are ignored. Accepted at any moment, from any thread, in windows, kernels and host calls
+ * too [C16, E5]. */
 RONDO_API void rondo_buffer_release(rondo_buffer buffer);
 
 /* Errors   INVALID, STALE, REENTRANT. Threads  any. */

@@ -64,8 +64,8 @@ RONDO_API size_t rondo_fault_chain(rondo_status status, rondo_skip *out_skips, s
  * Threads  any. Errors   none: an unknown status says that its story is no longer kept. */
 RONDO_API size_t rondo_fault_describe(rondo_status status, char *text, size_t size_bytes);
 
-/* The failure that started it all. For a failed read, a skipped launch or a doomed window that is
- * the first failure's own status, otherwise `status` itself.
+/* The failure that started it all. For a failed read, a skipped launch or a doomed window that is the first
+ * failure's own status, otherwise `status` itself.
  *
  * Threads  any. Errors   none. */
 RONDO_API rondo_status rondo_fault_root(rondo_status status);

@@ -23,10 +23,10 @@ RONDO_API void rondo_graph_release(rondo_graph *graph);
  * queue up. Ordered against other streams by everything the graph reads and writes [R3]. In a window
  * the graph's nodes are appended to the window instead [R8].
  *
- * The effect is that of launching the nodes one by one [R4]: a node that fails claims its outputs,
- * those that read them are skipped, the others count as done, and the replay returns OK; reads
- * and sync report it. Bytes that the graph reads before it writes them must be good: otherwise nothing
- * runs and everything that it writes takes that failure [R2].
+ * The effect is that of launching the nodes one by one [R4]: a node that fails claims its outputs, those that read
+ * them are skipped, the others count as done, and the replay returns OK; reads and sync report it. Bytes that the
+ * graph reads before it writes them must be good: otherwise nothing runs and everything that it writes takes that
+ * failure [R2].
  *
  * Errors   STALE (unknown or destroyed; no side effect [R5]), FOREIGN, REENTRANT, FORKED, BUSY,
  *          TAINTED (a live-in is spoiled), NO_HOST_MEMORY, BACKEND, LOST (could not be enqueued: nothing

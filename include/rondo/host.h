@@ -56,9 +56,9 @@ typedef struct rondo_host_access {
  * capture.h aside). A return value other than 0 counts as work that failed [W7]. */
 typedef int (*rondo_host_fn)(void *user, const rondo_host_access *accesses, size_t count);
 
-/* Runs `fn` on the host in stream order, or records it. `release(user)` (may be NULL) is called
- * once, after the last time that `fn` can run: eagerly after it ran, recorded when the last graph
- * that holds it is gone. On failure nothing is taken and release is not called.
+/* Runs `fn` on the host in stream order, or records it. `release(user)` (may be NULL) is called once, after the
+ * last time that `fn` can run: eagerly after it ran, recorded when the last graph that holds it is gone. On failure
+ * nothing is taken and release is not called.
  *
  * Errors   STALE, FOREIGN, RANGE, BUSY, TAINTED, REENTRANT, FORKED, INVALID (fn null, accesses null,
  *          unknown mode), ALIASED (two accesses overlap and one writes), UNSUPPORTED (the host cannot reach a

@@ -33,11 +33,11 @@ typedef struct rondo_param {
 
 /* What the CPU backend hands to a kernel: a run of whole work groups of one launch.
  *
- * The grid is cut into groups of `group[0] x group[1] x group[2]` items (edge groups are smaller).
- * Groups are numbered x first, then y, then z; a call is to run the groups [first, last). Which
- * calls a launch is cut into never changes its result: groups may only share atomics.
- * A kernel whose group is 0 in x has no groups: its items are independent, and the call is to run the items
- * [first, last) of row-major order, x fastest, over the whole grid. */
+ * The grid is cut into groups of `group[0] x group[1] x group[2]` items (edge groups are smaller). Groups are
+ * numbered x first, then y, then z; a call is to run the groups [first, last). Which calls a launch is cut into
+ * never changes its result: groups may only share atomics. A kernel whose group is 0 in x has no groups: its items
+ * are independent, and the call is to run the items [first, last) of row-major order, x fastest, over the whole
+ * grid. */
 typedef struct rondo_native_call {
     void *const *args; /* per parameter: first byte of the span, or the value's bytes */
     uint64_t grid[3];  /* items */

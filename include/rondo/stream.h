@@ -56,9 +56,8 @@ static inline rondo_arg rondo_arg_value(const void *value, uint64_t value_bytes)
 
 /* Launches a kernel over `grid` items, or records the launch.
  *
- * Order of decisions [W6]: arguments valid; may this caller record; inputs readable; memory
- * resolved; run. A kernel that fails while it runs does not fail the launch: its outputs are claimed,
- * and reads and sync report it [W7].
+ * Order of decisions [W6]: arguments valid; may this caller record; inputs readable; memory resolved; run. A kernel
+ * that fails while it runs does not fail the launch: its outputs are claimed, and reads and sync report it [W7].
  *
  * Errors   STALE, FOREIGN, REENTRANT, FORKED
  *          INVALID   count does not fit, a value has the wrong size, an argument is of the wrong kind,

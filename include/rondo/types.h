@@ -20,8 +20,8 @@ typedef struct rondo_kernel rondo_kernel; /* a function that runs over a grid of
 typedef struct rondo_graph rondo_graph;   /* a sealed recording that can be replayed */
 typedef struct rondo_event rondo_event;   /* a point in a stream */
 
-/* Managed memory: device memory, or a host block (see host.h). 0 is "none". The number doubles as
- * the memory id: unique in the process and never reused. */
+/* Managed memory: device memory, or a host block (see host.h). 0 is "none". The number doubles as the memory id:
+ * unique in the process and never reused. */
 typedef struct rondo_buffer {
     uint64_t id;
 } rondo_buffer;

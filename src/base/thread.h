@@ -51,6 +51,7 @@ static inline bool rdo_lock_try(rdo_lock *lock) {
     return true;
 }
 static inline void rdo_lock_give(rdo_lock *lock) {
+    RDO_ASSERT((rdo_this_thread.held & (1u << lock->rank)) != 0);
     rdo_lock_note(lock, false);
     (void)pthread_mutex_unlock(&lock->mutex);
 }

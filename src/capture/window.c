@@ -71,7 +71,12 @@ void rdo_window_abort(rdo_window *window) {
 
 bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
     if (!rdo_window_is_recording(window) || low >= high) return true;
+    /* A step writes the same few buffers again and again; what was just remembered need not be remembered twice. */
+    if (memory->recorded_by == window->id && memory->recorded_low == low && memory->recorded_high == high) return true;
     if (!GROW(&window->writes, rdo_weak)) return false;
+    memory->recorded_by = window->id;
+    memory->recorded_low = low;
+    memory->recorded_high = high;
     window->writes.data[window->writes.count++] = (rdo_weak){memory, {memory->id, low, high}};
     return true;
 }

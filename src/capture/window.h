@@ -90,12 +90,11 @@ static inline uint64_t rdo_window_owner(const rdo_window *window) {
 
 /* Gathering. Each does nothing outside its phase; false means that there is no memory, which dooms. */
 
-/* What a recorded operation writes, as keys that hold nothing [C4]. */
+/* What a recorded operation writes, as keys that hold nothing [C4]. Device lock held. */
 bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high);
-/* That a recorded operation was given bytes of this slice, of memory of `stream_id` [C5]. Device lock held. A
- * slice from
- * outside the window is guarded from now on; one of the window itself is marked, so that the owner may still reuse
- * it. */
+/* That a recorded operation was given bytes of this slice, of memory of `stream_id` [C5]. Device lock held. A slice
+ * from outside the window is guarded from now on; one of the window itself is marked, so that the owner may still
+ * reuse it. */
 bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice);
 /* Holds staging of the warm-up until begin [C6]. Takes over the caller's reference if true. */
 bool rdo_window_prime(rdo_window *window, rdo_memory *staging);

@@ -5,11 +5,14 @@
 
 #include "backend/cpu/cpu.h"
 #include "backend/null/null.h"
+#include "backend/opencl/opencl.h"
+#include "backend/sim/sim.h"
 #include "base/thread.h"
 
 static rdo_lock lock = RDO_LOCK_INIT(RDO_RANK_REGISTRY);
 /* Filled in order and never emptied, so that looking needs no lock. */
-static _Atomic(const rondo_backend *) backends[RDO_MAX_BACKENDS] = {&rdo_backend_cpu, &rdo_backend_null};
+static _Atomic(const rondo_backend *) backends[RDO_MAX_BACKENDS] = {
+    &rdo_backend_cpu, &rdo_backend_null, &rdo_backend_opencl, &rdo_backend_sim};
 
 const rondo_backend *rdo_registry_at(size_t index) {
     return index < RDO_MAX_BACKENDS ? atomic_load(&backends[index]) : NULL;

@@ -178,9 +178,12 @@ rondo_status rdo_fault_report(const rdo_where *where, rondo_code code, uint64_t 
     story *s;
     va_start(list, format);
     rdo_lock_take(&ledger.lock);
-    rondo_status status = begin_story(where, code, format, list, &s);
+    /* Asked for first: the new story may push out the very one that it reports. */
     const story *cause = find(root);
-    if (s != NULL) s->root = cause != NULL ? cause->status : rdo_status_of(RONDO_INTERNAL, root);
+    rondo_status cause_status = cause != NULL ? cause->status : rdo_status_of(RONDO_INTERNAL, root);
+    rondo_status status = begin_story(where, code, format, list, &s);
+    cause = find(root);
+    if (s != NULL) s->root = cause_status;
     if (s != NULL && cause != NULL && read != NULL) take_down_chain(s, cause, *read);
     rdo_lock_give(&ledger.lock);
     va_end(list);

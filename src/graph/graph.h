@@ -57,8 +57,9 @@ typedef struct rdo_program {
     rdo_engine *engine;
     rdo_op **ops;               /* of the graph, or, after an update of buffers, in this program's arena */
     uint64_t count;
-    rondo_backend_op *resolved; /* per node; kind 0 for events */
-    rdo_arena arena;            /* places, frames, values, and ops of an updated program */
+    rondo_backend_op *resolved; /* per node; kind 0 for events; NULL if the backend has graphs of its own */
+    rdo_arena arena;            /* host calls' frames, and ops of an updated program */
+    rdo_arena places;           /* what `resolved` points to */
     rdo_segment *segments;
     size_t segment_count, segment_capacity;
     rdo_bytes_list live_in;     /* of allocations that still have a record */
@@ -144,8 +145,8 @@ void rdo_graph_drop_patches(rdo_graph *graph);
 rondo_status rdo_graph_update(rdo_graph *graph, const rondo_update *updates, size_t count);
 
 /* Makes the program of these ops; everything that they name is guarded. RONDO_BACKEND_NO_MEMORY or what the backend
- * said. No lock of rank device held. The program borrows the ops, unless
- * they lie in `arena` (may be NULL), which it takes over even when it fails. */
+ * said. No lock of rank device held. The program borrows the ops, unless they lie in `arena` (may be NULL), which
+ * it takes over even when it fails. */
 rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t count, uint64_t graph_address,
                                      rdo_arena *arena, rdo_program **out_program);
 void rdo_program_delete(rdo_program *program);

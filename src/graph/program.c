@@ -21,7 +21,7 @@ static bool resolve_node(rdo_program *program, uint64_t node) {
         return true;
     }
     if (op->kind == RONDO_NODE_LAUNCH && op->kernel->param_count != 0) {
-        places = rdo_arena_take(&program->arena, op->kernel->param_count * sizeof *places);
+        places = rdo_arena_take(&program->places, op->kernel->param_count * sizeof *places);
         if (places == NULL) return false;
         memset(places, 0, op->kernel->param_count * sizeof *places);
     }
@@ -177,6 +177,14 @@ static rondo_backend_result add_segment(rdo_program *program, uint64_t first, ui
     return books->backend->graph_build(books->device, program->resolved + first, last - first, &segment->native);
 }
 
+/* A backend with graphs of its own has copied what it needs. */
+static void drop_resolved(rdo_program *program) {
+    if (program->engine->books.backend->graph_build == NULL) return;
+    rdo_free(program->resolved);
+    program->resolved = NULL;
+    rdo_arena_clear(&program->places);
+}
+
 static rondo_backend_result build_segments(rdo_program *program) {
     rondo_backend_result result = RONDO_BACKEND_DONE;
     for (uint64_t first = 0; first < program->count && result == RONDO_BACKEND_DONE;) {
@@ -202,10 +210,13 @@ rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t 
     program->engine = engine;
     program->ops = ops;
     program->count = count;
-    program->resolved = rdo_alloc_zero((size_t)count, sizeof *program->resolved);
+    program->resolved = count <= SIZE_MAX / sizeof *program->resolved
+                            ? rdo_alloc((size_t)count * sizeof *program->resolved)
+                            : NULL;
     bool resolved = program->resolved != NULL;
     for (uint64_t node = 0; node < count && resolved; node++) resolved = resolve_node(program, node);
     if (resolved && survey_all(program, graph_address)) result = build_segments(program);
+    drop_resolved(program);
     if (result == RONDO_BACKEND_DONE) {
         *out_program = program;
     } else {
@@ -228,5 +239,6 @@ void rdo_program_delete(rdo_program *program) {
     rdo_free(program->homes);
     rdo_edges_finish(&program->edges);
     rdo_arena_clear(&program->arena);
+    rdo_arena_clear(&program->places);
     rdo_free(program);
 }

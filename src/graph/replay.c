@@ -438,6 +438,17 @@ static bool take_snapshot(snapshot *s, rdo_graph *graph) {
     return true;
 }
 
+/* Device lock held. From the moment it is taken until the window has all of it, the snapshot itself keeps what it
+ * names in place: an update that comes between may give the graph's own guards back. */
+static void guard_snapshot(const snapshot *s, void (*visit)(rdo_page *page, uint32_t slice)) {
+    for (uint64_t node = 0; node < s->count; node++) {
+        const rdo_op *op = s->ops[node];
+        for (uint32_t i = 0; i < op->access_count; i++) {
+            if (op->accesses[i].page != NULL) visit(op->accesses[i].page, op->accesses[i].slice);
+        }
+    }
+}
+
 /* Device lock held: the window keeps the graph's snapshots too. */
 static bool share_retained(rdo_window *window, const rdo_graph *graph) {
     for (size_t i = 0; i < graph->retained.count; i++) {
@@ -468,10 +479,14 @@ static rondo_status append(rdo_call *call, rdo_graph *graph) {
     snapshot s = {0};
     rdo_lock_take(&books->lock);
     bool taken = take_snapshot(&s, graph) && share_retained(&call->queue->window, graph);
+    if (taken) guard_snapshot(&s, rdo_page_guard);
     rdo_lock_give(&books->lock);
     rondo_status status;
     if (taken) {
         status = append_ops(call, &s);
+        rdo_lock_take(&books->lock);
+        guard_snapshot(&s, rdo_page_unguard);
+        rdo_lock_give(&books->lock);
     } else {
         status = rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to append the graph's nodes");
         rdo_window_fail(&call->queue->window, status);

@@ -327,6 +327,7 @@ static rondo_status collect(updating *u) {
 static rondo_status build_program(updating *u) {
     rdo_graph *graph = u->graph;
     uint64_t count = graph->recorded_count; /* the same in every program of the graph */
+    u->where = *RDO_NOWHERE("rondo_graph_update"); /* a node's label may lie in the arena, which a failure frees */
     rdo_patch *patch = add_patch(u, 0);
     if (patch == NULL) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update");
     rdo_arena arena = u->arena;

@@ -25,7 +25,7 @@ rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id
     memory->address = 0;
     memory->refs = 1;
     memory->uses = memory->maps = 0;
-    memory->window = memory->listed_by = 0;
+    memory->window = memory->listed_by = memory->recorded_by = 0;
     memory->claims = (rdo_claims){0};
     memory->usage = RONDO_USAGE_GENERAL;
     memory->host = memory->imported = memory->staging = false;

@@ -56,6 +56,7 @@ struct rdo_memory {
     uint32_t uses;      /* running operations of other queues */
     uint32_t maps;
     uint64_t window;    /* allocated inside this window, 0: inside none */
+    uint64_t recorded_by, recorded_low, recorded_high; /* the range that a window remembered last, and which window */
     uint64_t listed_by; /* the list that it was put on last, so that it is put there once */
     rdo_claims claims;
     rondo_usage usage;

@@ -36,13 +36,16 @@ static bool copy_bytes(rdo_books *books, void *queue, rondo_place target, rondo_
 }
 
 /* Moves one allocation to current room; false, and nothing changed, if there is none or the copy fails. */
-static bool move(rdo_store *store, void *queue, rdo_memory *memory) {
+static bool move(rdo_store *store, void *queue, rdo_memory *memory, bool *out_no_room) {
     rdo_request request = {.size = memory->size, .usage = memory->usage};
     rdo_page *from = memory->page;
     uint32_t from_slice = memory->slice;
     rondo_place source = memory->place;
     uint64_t address = memory->address;
-    if (!rdo_store_place(store, &request, memory, false)) return false;
+    if (!rdo_store_place(store, &request, memory, false)) {
+        *out_no_room = true;
+        return false;
+    }
     if (copy_bytes(store->books, queue, memory->place, source, memory->size)) {
         rdo_page_free(from, from_slice);
         return true;
@@ -56,40 +59,37 @@ static bool move(rdo_store *store, void *queue, rdo_memory *memory) {
 }
 
 /* Empties the page as far as it goes. What could not move stays, whole and in place. */
-static bool empty_page(rdo_store *store, void *queue, rdo_page *page) {
+static void empty_page(rdo_store *store, void *queue, rdo_page *page, bool *out_no_room) {
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         rdo_memory *owner = page->slices[i].owner;
         if (owner == NULL) continue;
-        if (!move(store, queue, owner)) return false;
+        if (!move(store, queue, owner, out_no_room)) return;
         i = 0; /* freeing may have merged slices; entry 0 is always the first */
     }
-    return true;
 }
 
-static bool empty_pages(rdo_store *store, void *queue, uint64_t *out_largest) {
+/* Says whether some allocation found no room; a copy that failed is another matter, which more room does not mend. */
+static void empty_pages(rdo_store *store, void *queue, bool *out_no_room) {
     rdo_pool *pool = &store->pools[RONDO_POOL_SHARED];
-    bool all = true;
+    *out_no_room = false;
     for (uint32_t i = 0; i < pool->count; i++) {
-        if (!can_empty(pool->pages[i]) || empty_page(store, queue, pool->pages[i])) continue;
-        all = false;
-        *out_largest = pool->pages[i]->size;
+        if (can_empty(pool->pages[i])) empty_page(store, queue, pool->pages[i], out_no_room);
     }
-    return all;
 }
 
 void rdo_store_relocate(rdo_store *store, void *queue, bool may_grow) {
     rdo_books *books = store->books;
-    uint64_t largest = 0;
+    bool no_room = false;
     rdo_lock_take(&books->lock);
     bool wanted = books->recorders == 0 && rdo_store_has_outdated(store);
-    bool done = !wanted || empty_pages(store, queue, &largest);
+    if (wanted) empty_pages(store, queue, &no_room);
     rdo_lock_give(&books->lock);
-    if (!done && may_grow) {
+    if (no_room && may_grow) {
         rdo_request request = {.size = store->shared_page_bytes};
         if (rdo_store_grow(store, &request) == RONDO_BACKEND_DONE) {
             rdo_lock_take(&books->lock);
             /* A window may have opened meanwhile: what it was given must stay. */
-            if (books->recorders == 0) (void)empty_pages(store, queue, &largest);
+            if (books->recorders == 0) empty_pages(store, queue, &no_room);
             store->fresh = NULL;
             rdo_lock_give(&books->lock);
         }

@@ -111,11 +111,15 @@ static rondo_status check_grid(const rdo_where *where, rondo_grid grid) {
 bool rdo_args_overlap(const rdo_access *a, const rdo_access *b) {
     if (a->memory != b->memory || a->low >= rdo_access_high(b) || b->low >= rdo_access_high(a)) return false;
     if (a->row_bytes == 0 || b->row_bytes == 0) return false;
-    for (uint64_t i = 0; i < a->rows; i++) {
-        uint64_t low = a->low + i * a->pitch;
-        for (uint64_t j = 0; j < b->rows; j++) {
-            uint64_t other = b->low + j * b->pitch;
-            if (low < other + b->row_bytes && other < low + a->row_bytes) return true;
+    /* Rows ascend and do not overlap within one access, so both are walked once: a rectangle may have millions. */
+    for (uint64_t i = 0, j = 0; i < a->rows && j < b->rows;) {
+        uint64_t low = a->low + i * a->pitch, other = b->low + j * b->pitch;
+        if (low + a->row_bytes <= other) {
+            i++;
+        } else if (other + b->row_bytes <= low) {
+            j++;
+        } else {
+            return true;
         }
     }
     return false;

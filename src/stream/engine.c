@@ -48,8 +48,8 @@ bool rdo_queue_try_sweep(rdo_store *store) {
     return true;
 }
 
-/* Whoever had a queue's lock looks again: sweeping one queue can put things on the list of another that was passed already,
- * as the end of a graph does, and another thread that found the lock taken leaves its things to its holder. */
+/* Whoever had a queue's lock looks again: sweeping one queue can put things on the list of another that was passed
+ * already, as the end of a graph does, and a thread that finds the lock taken leaves its things to its holder. */
 static void sweep_queues(rdo_engine *engine) {
     bool again = true;
     while (again) {

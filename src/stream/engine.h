@@ -110,7 +110,8 @@ void rdo_engine_settle_pinned(rdo_engine *engine);
 /* No lock held: sweeps every queue that something waits for, unless its lock is taken (then its holder sweeps), frees
  * pages, makes callbacks, closes the engine when nothing holds it any more. Every call ends with it. */
 void rdo_engine_settle(rdo_engine *engine);
-/* Engines, of any device, on which something was released inside a kernel or host call, where nothing can be settled. */
+/* Engines, of any device, on which something was released inside a kernel or host call, where nothing can be
+ * settled. */
 extern _Atomic(rdo_engine *) rdo_deferred_engines;
 /* Whether settling would find something to do; two loads. */
 static inline bool rdo_engine_unsettled(rdo_engine *engine) {

@@ -145,10 +145,19 @@ static rondo_status keep_event(rdo_call *call, const rdo_op *op) {
                                                                           : "the event was never recorded");
 }
 
+/* Device lock held: what a graph's node names is still there. */
+static void check_guards(const rdo_op *op) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        RDO_ASSERT(access->page == NULL || access->page->slices[access->slice].guards != 0);
+    }
+}
+
 rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held) {
     rdo_books *books = &call->engine->books;
     if (op->event == NULL && rdo_op_is_nothing(op)) return RONDO_OK;
     rdo_lock_take(&books->lock);
+    if (held) check_guards(op);
     rondo_status status = RONDO_OK;
     if (!held && !rdo_op_is_alive(op)) {
         status = rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");

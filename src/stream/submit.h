@@ -8,9 +8,8 @@
 rondo_status rdo_issue(rdo_call *call, rdo_op *op);
 
 /* The short way of a launch, which is what most launches are: all memory at home, all arguments plainly good, no
- * window, no
- * claim, nobody waiting. False, and nothing happened, if anything is out of the ordinary: then the long way decides
- * what it means. True: it ran, *out_status says how. Queue lock held. */
+ * window, no claim, nobody waiting. False, and nothing happened, if anything is out of the ordinary: then the long
+ * way decides what it means. True: it ran, *out_status says how. Queue lock held. */
 bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
                         rondo_status *out_status);
 /* What the end of a played op means; device lock not held. */

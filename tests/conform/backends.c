@@ -9,6 +9,7 @@ static const struct conform_backend backends[] = {
     {"cpu", EVERYTHING, "", nothing, nothing},
     {"opencl", EVERYTHING & ~(uint32_t)(NEEDS_NATIVE | NEEDS_IMPORT),
      "kernels are compiled from text, and memory that the caller owns is not the device's", nothing, nothing},
+    {"sim", EVERYTHING, "", nothing, nothing},
     {"null", NEEDS_CAPS, "the null backend runs no kernels, and the host cannot reach its memory", nothing, nothing},
 };
 

@@ -1,4 +1,5 @@
-/* rondo-conform BACKEND [FILTER]: runs every case whose name, or whose file's name, contains FILTER.
+/* rondo-conform BACKEND [FILTER]: runs every case whose name, or whose file's name, contains FILTER. Ends with 77 if
+ * this machine has no such device.
  *
  * Each case runs in a child process, so that a crash or a hang ends one case and not the suite; what the child
  * writes is shown only if the case fails. `--here` runs the cases in this process, for a debugger. `--list` prints
@@ -12,6 +13,7 @@
 #include "fixture.h"
 
 #define CASE_SECONDS 120
+#define SKIPPED 77
 
 #define CONFORM_TABLE(name) extern const struct conform_case conform_##name##_cases[];
 #include "tables.h"
@@ -174,6 +176,26 @@ static int run_all(const char *filter, bool here) {
     return tally.failed == 0 && tally.unexpected == 0 && ran_any ? 0 : 1;
 }
 
+/* Looks in a process of its own, because drivers start threads, which the processes of the cases would not have. */
+static bool is_missing(void) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        rondo_device *device = NULL;
+        char story[1024];
+        rondo_status status = rondo_device_open(device_name, NULL, &device);
+        bool missing = rondo_status_code(status) == RONDO_UNAVAILABLE;
+        rondo_fault_describe(status, story, sizeof story);
+        if (missing) {
+            printf("skipped: %s\n", story);
+        }
+        rondo_device_release(device);
+        fflush(NULL);
+        _exit(missing ? SKIPPED : 0);
+    }
+    int result = 0;
+    return pid > 0 && waitpid(pid, &result, 0) == pid && WIFEXITED(result) && WEXITSTATUS(result) == SKIPPED;
+}
+
 int main(int argc, char **argv) {
     bool here = false;
     const char *filter = "";
@@ -195,5 +217,8 @@ int main(int argc, char **argv) {
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
     backend = conform_backend_find(device_name);
+    if (is_missing()) {
+        return SKIPPED;
+    }
     return run_all(filter, here);
 }

@@ -193,7 +193,7 @@ static void a_backend_without_kernels_says_so(struct conform *t) {
     CHECK_EQUAL(info.kernels, offers);
     rondo_kernel_desc desc = good_desc();
     if (offers) {
-        accept(t, &desc);
+        (void)conform_kernel(t, KERNEL_COPY);
     } else {
         refuse(t, &desc, RONDO_UNSUPPORTED);
     }

@@ -72,8 +72,8 @@ int main(void) {
             (void)snprintf(name, sizeof names[0], "%s_survives_%s", scenarios[i].name,
                            lasting ? "running_out_of_memory" : "any_one_allocation_that_fails");
             void *what = (void *)(uintptr_t)&scenarios[i];
-            tests[count++] = (struct CMUnitTest){
-                name, lasting ? all_allocations_from_any_one_on_can_fail : any_one_allocation_can_fail, NULL, NULL, what};
+            CMUnitTestFunction run = lasting ? all_allocations_from_any_one_on_can_fail : any_one_allocation_can_fail;
+            tests[count++] = (struct CMUnitTest){name, run, NULL, NULL, what};
         }
     }
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_window_is_doomed_when_a_buffer_gets_no_record);

@@ -1,8 +1,8 @@
-/* Random users: seeded sequences of everything that a scene can do, in peace and with allocations that fail at random. The
- * model of the scene knows what every byte must be [P1] [P2] [E3]. */
+/* Random users: seeded sequences of everything that a scene can do, in peace, with allocations that fail at random, and
+ * with a backend that does. The model of the scene knows what every byte must be [P1] [P2] [E3]. */
 #include "unit.h"
 
-#include "scene.h"
+#include "doors.h"
 
 enum { N = 12, CELLS = 8, GRAPHS = 5, STEPS = 70, MOST_OPS = 6, ROUNDS = 250 };
 
@@ -12,10 +12,15 @@ typedef struct user {
     scene_cell *cells[CELLS];
     scene_cell *flag;
     scene_graph *graphs[GRAPHS];
-    bool strikes;
 } user;
 
-/* One operation of a step, chosen once, issued as often as the step runs. Numbers are of cells; CELLS + k: a temporary. */
+/* What fails at random. */
+typedef enum weather { PEACE, NO_MEMORY, BACKEND, BACKEND_WITHOUT_GRAPHS } weather;
+
+static const char *const devices[] = {"cpu", "cpu", "doors", "doors-no-graphs"};
+
+/* One operation of a step, chosen once, issued as often as the step runs. Numbers are of cells, from CELLS on of
+ * temporaries. */
 typedef struct choice {
     uint32_t what, out, in, in2, at, n;
     int32_t value;
@@ -77,8 +82,10 @@ static rondo_status run_program(rondo_stream *stream, void *context) {
     user *u = p->u;
     scene_cell *cells[CELLS + 2];
     memcpy(cells, u->cells, sizeof u->cells);
-    for (int i = 0; i < 2 && p->temporaries; i++) cells[CELLS + i] = scene_buffer(&u->s, stream, N, RONDO_USAGE_GENERAL);
-    for (int i = 0; i < 2 && p->temporaries; i++) (void)scene_fill(&u->s, stream, cells[CELLS + i], 0, N, 3 + i);
+    for (int i = 0; i < 2 && p->temporaries; i++) {
+        cells[CELLS + i] = scene_buffer(&u->s, stream, N, RONDO_USAGE_GENERAL);
+        (void)scene_fill(&u->s, stream, cells[CELLS + i], 0, N, 3 + i);
+    }
     for (size_t i = 0; i < p->count; i++) issue(u, stream, &p->ops[i], cells);
     for (int i = 0; i < 2 && p->temporaries; i++) scene_drop(cells[CELLS + i]);
     return RONDO_OK;
@@ -180,10 +187,10 @@ static void act(user *u) {
     }
 }
 
-static void open_user(user *u, const rondo_device_desc *desc) {
+static void open_user(user *u, const char *device, const rondo_device_desc *desc) {
     *u = (user){0};
     strike_at(0, false);
-    scene_open(&u->s, "cpu", desc);
+    scene_open(&u->s, device, desc);
     u->s.tolerant = true;
     u->flag = scene_buffer(&u->s, u->s.a, 1, RONDO_USAGE_GENERAL);
     (void)scene_fill(&u->s, u->s.a, u->flag, 0, 1, 0);
@@ -193,15 +200,25 @@ static void open_user(user *u, const rondo_device_desc *desc) {
     }
 }
 
-static void live(uint64_t seed, uint64_t round, bool strikes) {
+/* The next request but a few fails. */
+static void strike(weather what) {
+    static const rondo_backend_result answers[] = {RONDO_BACKEND_NO_MEMORY, RONDO_BACKEND_NOT_RUN};
+    if (what != NO_MEMORY) {
+        shut = (door)(DOOR_PAGE_ALLOC + random_below(DOORS - DOOR_PAGE_ALLOC));
+        answer = shut == DOOR_PAGE_ALLOC ? RONDO_BACKEND_DEVICE_FULL : answers[random_below(2)];
+    }
+    strike_again(1 + random_below(what == NO_MEMORY ? 12 : 4), random_below(3) == 0);
+}
+
+static void live(uint64_t seed, uint64_t round, weather what) {
     static user u;
     static const rondo_device_desc small = {
-        .memory = {.small_page_bytes = 4096, .small_max_bytes = 256, .page_min_bytes = 4096, .page_max_bytes = 1 << 16}};
-    open_user(&u, random_below(2) == 0 ? &small : NULL);
+        .memory = {.small_page_bytes = 4096, .small_max_bytes = 256, .page_min_bytes = 4096, .page_max_bytes = 65536}};
+    open_user(&u, devices[what], random_below(2) == 0 ? &small : NULL);
     for (int i = 0; i < STEPS; i++) {
-        (void)snprintf(scene_context, sizeof scene_context, "seed %llu, round %llu, step %d, %s", (unsigned long long)seed,
-                       (unsigned long long)round, i, strikes ? "striking" : "in peace");
-        if (strikes && random_below(5) == 0) strike_again(1 + random_below(12), random_below(3) == 0);
+        (void)snprintf(scene_context, sizeof scene_context, "seed %llu, round %llu, step %d, weather %d",
+                       (unsigned long long)seed, (unsigned long long)round, i, (int)what);
+        if (what != PEACE && random_below(5) == 0) strike(what);
         act(&u);
         (void)strike_end();
         if (i % 10 == 9) scene_verify(&u.s);
@@ -212,30 +229,47 @@ static void live(uint64_t seed, uint64_t round, bool strikes) {
     scene_close(&u.s);
 }
 
-static void live_many(bool strikes) {
+static void live_many(weather what) {
     const char *given = getenv("RONDO_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : 0;
     seed_random();
-    for (uint64_t round = 0; round < ROUNDS; round++) live(given != NULL ? strtoull(given, NULL, 0) : 0, round, strikes);
+    sweep_hook_cpu(what == NO_MEMORY);
+    sweep_hook_alloc(what == NO_MEMORY);
+    for (uint64_t round = 0; round < ROUNDS; round++) live(seed, round, what);
+    sweep_hook_alloc(false);
 }
 
 /* [P1] [P2] [R4] */
 static void in_peace_every_byte_is_what_the_model_says(void **state) {
     (void)state;
-    live_many(false);
+    live_many(PEACE);
 }
 
 /* [P1] [P2] [T8] [E3] */
 static void with_failing_allocations_no_stale_byte_is_read(void **state) {
     (void)state;
-    live_many(true);
+    live_many(NO_MEMORY);
+}
+
+/* [P1] [P2] [T8] [R1] [R4] */
+static void with_a_failing_backend_no_stale_byte_is_read(void **state) {
+    (void)state;
+    live_many(BACKEND);
+}
+
+/* [P1] [P2] [T8] [R1] [R4] */
+static void with_a_failing_backend_without_graphs_no_stale_byte_is_read(void **state) {
+    (void)state;
+    live_many(BACKEND_WITHOUT_GRAPHS);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_peace_every_byte_is_what_the_model_says),
         cmocka_unit_test(with_failing_allocations_no_stale_byte_is_read),
+        cmocka_unit_test(with_a_failing_backend_no_stale_byte_is_read),
+        cmocka_unit_test(with_a_failing_backend_without_graphs_no_stale_byte_is_read),
     };
-    sweep_hook_cpu(true);
-    sweep_hook_alloc(true);
+    make_backends();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

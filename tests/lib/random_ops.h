@@ -1,4 +1,4 @@
-/* Random recordings for tests of what a graph finds out about its nodes: host calls with a few accesses each, and events. */
+/* Random recordings for tests of what a graph finds out about its nodes: host calls with a few accesses, and events. */
 #ifndef RANDOM_OPS_H
 #define RANDOM_OPS_H
 

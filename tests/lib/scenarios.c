@@ -107,6 +107,7 @@ static void map_and_unmap(scene *s) {
         for (int32_t i = 0; i < N; i++) {
             ((int32_t *)data)[i] = x->value[i] = 100 + i;
             x->mark[i] = SCENE_GOOD;
+            x->unknown[i] = false;
         }
         (void)scene_note(s, rondo_unmap(s->b, rondo_whole(x->buffer)));
     }
@@ -139,7 +140,8 @@ static void relocation(scene *s) {
 }
 
 static void trimming(scene *s) {
-    scene_cell *x = scene_buffer(s, s->a, 400, RONDO_USAGE_GENERAL), *y = scene_buffer(s, s->a, 400, RONDO_USAGE_LASTING);
+    scene_cell *x = scene_buffer(s, s->a, 400, RONDO_USAGE_GENERAL);
+    scene_cell *y = scene_buffer(s, s->a, 400, RONDO_USAGE_LASTING);
     (void)scene_write(s, s->a, x, 1);
     (void)scene_write(s, s->a, y, 2);
     scene_drop(scene_buffer(s, s->b, 9000, RONDO_USAGE_GENERAL));
@@ -173,7 +175,8 @@ static void memory_pressure(scene *s) {
 /* ---- eager work ---- */
 
 static void eager_transfers(scene *s) {
-    scene_cell *x = scene_buffer(s, s->a, 2 * N, RONDO_USAGE_GENERAL), *y = scene_buffer(s, s->a, 2 * N, RONDO_USAGE_GENERAL);
+    scene_cell *x = scene_buffer(s, s->a, 2 * N, RONDO_USAGE_GENERAL);
+    scene_cell *y = scene_buffer(s, s->a, 2 * N, RONDO_USAGE_GENERAL);
     (void)scene_write(s, s->a, x, 10);
     (void)scene_fill(s, s->a, y, 0, 2 * N, 7);
     (void)scene_copy(s, s->a, y, 3, x, 1, N);
@@ -461,6 +464,7 @@ static void replay_with_spoiled_input(scene *s) {
         for (uint32_t i = 0; i < N; i++) {
             ((int32_t *)data)[i] = y->value[i] = (int32_t)i;
             y->mark[i] = SCENE_GOOD;
+            y->unknown[i] = false;
         }
         (void)scene_note(s, rondo_unmap(s->a, rondo_whole(y->buffer)));
     }
@@ -509,7 +513,7 @@ static void abandoned_window(scene *s) {
     int32_t pattern = 3;
     scene_expect(s, rondo_fill(s->b, rondo_whole(y->buffer), &pattern, sizeof pattern, NULL), RONDO_BUSY);
     if (y->buffer.id != 0) {
-        memset(y->mark, SCENE_BAD, y->count); /* [H1] it is claimed all the same */
+        memset(y->mark, SCENE_BAD, y->count); /* [C13] it is claimed all the same */
         y->shaken = true;
     }
     scene_end_refused(s, s->b, RONDO_ABANDONED);
@@ -660,7 +664,8 @@ static void growth_in_a_warm_up(scene *s) {
     (void)scene_write(s, s->a, x, 1);
     if (!scene_prepare(s, s->a)) return;
     for (int pass = 0; pass < 2; pass++) {
-        scene_cell *t = scene_buffer(s, s->a, 700, RONDO_USAGE_GENERAL), *u = scene_buffer(s, s->a, 2000, RONDO_USAGE_GENERAL);
+        scene_cell *t = scene_buffer(s, s->a, 700, RONDO_USAGE_GENERAL);
+        scene_cell *u = scene_buffer(s, s->a, 2000, RONDO_USAGE_GENERAL);
         (void)scene_copy(s, s->a, t, 0, x, 0, 700);
         (void)scene_copy(s, s->a, u, 3, t, 0, 700);
         scene_drop(t);

@@ -53,7 +53,8 @@ typedef struct scene_cell {
     uint32_t count;
     int32_t *value;
     uint8_t *mark;
-    uint16_t *tag;   /* of a bad element: the graph whose failed enqueue left it intact, 0: none, SCENE_ANY_TAG: unknown */
+    uint8_t *unknown; /* the value comes from memory that was never written, also while the element is spoiled */
+    uint16_t *tag;   /* of a bad element: the graph whose failed enqueue left it intact, 0: none, SCENE_ANY_TAG: one */
     bool host, gone, shaken; /* shaken: some element was bad once, so claims may have been widened */
     void *data;      /* of an import */
     uint32_t released; /* calls of the import's release function */

@@ -79,7 +79,7 @@ static int32_t value_of(const scene_step *step, uint32_t k, uint32_t out_i, uint
     }
 }
 
-static void store(const scene_step *step) {
+static void store(const scene_step *step, bool unknown) {
     scene_range write = model_write(step);
     uint32_t total = step->n * step->rows, k = 0;
     int32_t *values = malloc((total + 1) * sizeof *values);
@@ -93,8 +93,20 @@ static void store(const scene_step *step) {
         write.cell->value[i] = values[k++];
         write.cell->mark[i] = SCENE_GOOD;
         write.cell->tag[i] = 0;
+        write.cell->unknown[i] = unknown;
     }
     free(values);
+}
+
+static bool reads_unknown(const scene_step *step) {
+    scene_range reads[3];
+    size_t count = model_reads(step, reads);
+    for (size_t r = 0; r < count; r++) {
+        FOR_ELEMENTS(&reads[r], i) {
+            if (reads[r].cell->unknown[i]) return true;
+        }
+    }
+    return false;
 }
 
 void model_apply(scene *s, const scene_step *step) {
@@ -107,9 +119,9 @@ void model_apply(scene *s, const scene_step *step) {
         s->kernel_failed = true;
         return;
     }
-    bool unsure = model_reads_mark(step, SCENE_MAYBE), fresh = model_reads_mark(step, SCENE_FRESH);
+    bool unsure = model_reads_mark(step, SCENE_MAYBE), fresh = reads_unknown(step);
     bool murky = model_reads_mark(step, SCENE_MURKY);
-    store(step);
+    store(step, fresh);
     if (unsure) model_mark(step, SCENE_MAYBE, 0);
     if (fresh) model_mark(step, unsure ? SCENE_MURKY : SCENE_FRESH, 0);
     if (murky) model_mark(step, SCENE_MURKY, 0);
@@ -175,14 +187,13 @@ static void look_at(void *user, scene_cell *cell, uint32_t at) {
     look *l = user;
     bool bad = cell->mark[at] == SCENE_BAD;
     if (bad && cell->tag[at] != l->index && cell->tag[at] != SCENE_ANY_TAG) l->found.bad = true;
-    if (cell->mark[at] == SCENE_MAYBE || cell->mark[at] == SCENE_MURKY || (bad && cell->tag[at] == SCENE_ANY_TAG)) l->found.unsure = true;
+    if (cell->mark[at] == SCENE_MAYBE || cell->mark[at] == SCENE_MURKY) l->found.unsure = true;
+    if (bad && cell->tag[at] == SCENE_ANY_TAG) l->found.unsure = true;
 }
 
 static void trust(void *user, scene_cell *cell, uint32_t at) {
     (void)user;
-    bool murky = cell->mark[at] == SCENE_MURKY;
-    if (cell->mark[at] == SCENE_FRESH) return;
-    cell->mark[at] = murky ? SCENE_FRESH : SCENE_GOOD;
+    cell->mark[at] = cell->unknown[at] ? SCENE_FRESH : SCENE_GOOD;
     cell->tag[at] = 0;
 }
 

@@ -1,5 +1,5 @@
-/* Exit: a program may end with anything alive and anybody busy, and may release things afterwards. Each case is a run of
- * this same program with the name of a story; it must exit with 0, and is killed by its alarm if it hangs. */
+/* Exit: a program may end with anything alive and anybody busy, and may release things afterwards. Each case is a run
+ * of this same program with the name of a story; it must exit with 0, and is killed by its alarm if it hangs. */
 #include "threads.h"
 
 #include <sys/wait.h>

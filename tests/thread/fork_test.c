@@ -7,6 +7,18 @@
 
 enum { CHILD_SECONDS = 30, ITEMS = 1 << 16 };
 
+/* The address sanitizer's allocator does not survive a fork amid other threads: its locks stay taken in the child. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ALLOCATOR_HANGS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ALLOCATOR_HANGS 1
+#endif
+#endif
+#ifndef ALLOCATOR_HANGS
+#define ALLOCATOR_HANGS 0
+#endif
+
 /* Children open devices, and those may start threads. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
@@ -213,6 +225,7 @@ static void work_or_fork(int index, void *user) {
 /* [E5] Locks that other threads of the parent held stay taken in the child for ever; no call there may want them. */
 static void a_child_forked_amid_work_of_other_threads_never_hangs(void **state) {
     (void)state;
+    if (ALLOCATOR_HANGS) skip();
     scene s = {.device = NULL};
     open_scene(&s);
     run_threads(4, work_or_fork, &s);

@@ -220,6 +220,26 @@ static void buffers_of_a_graph_change_while_others_replay_it(void **state) {
     }
 }
 
+static void count_text(void *user, const char *text, size_t length) {
+    (void)text;
+    *(size_t *)user += length;
+}
+
+/* Looks at all there is of a graph while it changes. */
+static void walk(rondo_graph *graph) {
+    size_t length = 0;
+    rondo_graph_info info = {.nodes = 0};
+    NEED_OK(rondo_graph_get_info(graph, &info));
+    NEED_OK(rondo_graph_dump(graph, RONDO_DUMP_TEXT, count_text, &length));
+    NEED(length != 0);
+    for (uint64_t node = 0; node < info.nodes; node++) {
+        rondo_node_info known;
+        rondo_node_span span;
+        NEED_OK(rondo_graph_get_node(graph, node, &known));
+        for (uint32_t i = 0; i < known.spans; i++) NEED_OK(rondo_graph_get_node_span(graph, node, i, &span));
+    }
+}
+
 /* Two nodes: pair into the output, output to another. Values and buffers change together. */
 static void change_all(int index, void *user) {
     scene *s = user;
@@ -231,6 +251,7 @@ static void change_all(int index, void *user) {
         rondo_update updates[] = {rondo_update_value(0, "a", &a, 8), rondo_update_span(0, "x", middle),
                                   rondo_update_value(0, "b", &b, 8), rondo_update_span(1, "x", middle)};
         if (index < 2) NEED_OK(rondo_graph_update(s->graph, updates, 4));
+        if (index == 3) walk(s->graph);
         NEED_OK(rondo_graph_replay(s->graph, stream));
         check_pair(s, stream, s->outputs[2]);
     }
@@ -279,6 +300,50 @@ static void a_window_never_takes_half_of_an_update(void **state) {
     open_scene(&s, 4);
     s.graph = record_pair(&s, s.streams[0]);
     run_threads(THREADS, flatten_or_update, &s);
+    close_scene(&s);
+}
+
+enum { STRANGE = 1000, LAST_NODE = 100 };
+
+static void flatten_or_redirect(int index, void *user) {
+    scene *s = user;
+    rondo_stream *stream = s->streams[index];
+    for (uint64_t i = 0; i < 600 && !atomic_load(&in_trouble); i++) {
+        if (index == 0) {
+            /* The graph alone keeps its input, and gives the one before back. */
+            rondo_buffer fresh = make_buffer(stream, i & 1);
+            rondo_update update = rondo_update_span(LAST_NODE, "x", rondo_whole(fresh));
+            NEED_OK(rondo_graph_update(s->graph, &update, 1));
+            rondo_buffer_release(fresh);
+            if (i % 3 == 0) NEED_OK(rondo_graph_replay(s->graph, s->streams[3]));
+        } else if (index == 1) {
+            rondo_buffer stranger = make_buffer(s->streams[0], STRANGE);
+            NEED(read_even(stream, stranger) == STRANGE);
+            rondo_buffer_release(stranger);
+        } else if (index == 2) {
+            begin(stream);
+            NEED_OK(rondo_graph_replay(s->graph, stream));
+            rondo_graph *outer = end(stream);
+            for (int r = 0; r < 2; r++) {
+                NEED_OK(rondo_graph_replay(outer, stream));
+                NEED(read_even(stream, s->outputs[0]) < 2);
+            }
+            rondo_graph_release(outer);
+        }
+    }
+}
+
+/* [R8] [R9] [P3] A window that takes the graph's nodes takes hold of their memory, before an update lets go of it. */
+static void a_window_keeps_the_buffers_that_an_update_takes_away(void **state) {
+    (void)state;
+    scene s = {.device = NULL};
+    open_scene(&s, 4);
+    begin(s.streams[0]);
+    /* The node whose input changes is the last, so that the window is long in coming to it. */
+    for (int i = 0; i < LAST_NODE; i++) NEED_OK(launch_bump(s.streams[0], &s.k, s.outputs[1]));
+    NEED_OK(launch_copy(s.streams[0], &s.k, s.inputs[0], s.outputs[0]));
+    s.graph = end(s.streams[0]);
+    run_threads(THREADS, flatten_or_redirect, &s);
     close_scene(&s);
 }
 
@@ -391,6 +456,7 @@ int main(void) {
         cmocka_unit_test(buffers_of_a_graph_change_while_others_replay_it),
         cmocka_unit_test(values_and_buffers_that_change_together_are_seen_together),
         cmocka_unit_test(a_window_never_takes_half_of_an_update),
+        cmocka_unit_test(a_window_keeps_the_buffers_that_an_update_takes_away),
         cmocka_unit_test(bytes_that_a_failing_graph_and_a_repair_take_turns_at_are_right_or_refused),
         cmocka_unit_test(steps_by_key_on_one_stream_count_exactly),
         cmocka_unit_test(steps_by_key_on_streams_of_their_own_count_exactly),

@@ -291,7 +291,8 @@ static void intruder(int index, void *user) {
             NEED_ONE_OF(rondo_fill(stream, rondo_whole(target), &value, 8, "fill"), RONDO_BUSY);
             break;
         case 7:
-            NEED_ONE_OF(rondo_copy(stream, rondo_whole(target), rondo_whole(source), "copy"), RONDO_TAINTED, RONDO_BUSY);
+            NEED_ONE_OF(rondo_copy(stream, rondo_whole(target), rondo_whole(source), "copy"), RONDO_TAINTED,
+                        RONDO_BUSY);
             break;
         case 8: NEED_ONE_OF(rondo_graph_replay(s->painter, stream), RONDO_TAINTED, RONDO_BUSY); break;
         default: {

@@ -206,12 +206,14 @@ static inline rondo_kernel *load(rondo_device *device, const char *name, rondo_n
 
 static inline kernels load_kernels(rondo_device *device) {
     static const rondo_param bump[] = {{"x", RONDO_PARAM_INOUT, 8, 8, false}};
-    static const rondo_param add[] = {{"x", RONDO_PARAM_INOUT, 8, 8, false}, {"amount", RONDO_PARAM_VALUE, 8, 8, false}};
+    static const rondo_param add[] = {{"x", RONDO_PARAM_INOUT, 8, 8, false},
+                                      {"amount", RONDO_PARAM_VALUE, 8, 8, false}};
     static const rondo_param copy[] = {{"x", RONDO_PARAM_IN, 8, 8, false}, {"y", RONDO_PARAM_OUT, 8, 8, false}};
     static const rondo_param sum[] = {
         {"x", RONDO_PARAM_IN, 8, 8, false}, {"y", RONDO_PARAM_IN, 8, 8, false}, {"z", RONDO_PARAM_OUT, 8, 8, false}};
-    static const rondo_param pair[] = {
-        {"x", RONDO_PARAM_OUT, 8, 8, false}, {"a", RONDO_PARAM_VALUE, 8, 8, false}, {"b", RONDO_PARAM_VALUE, 8, 8, false}};
+    static const rondo_param pair[] = {{"x", RONDO_PARAM_OUT, 8, 8, false},
+                                       {"a", RONDO_PARAM_VALUE, 8, 8, false},
+                                       {"b", RONDO_PARAM_VALUE, 8, 8, false}};
     static const rondo_param fail[] = {{"x", RONDO_PARAM_OUT, 8, 8, false}};
     kernels k;
     k.bump = load(device, "bump", bump_native, bump, 1);

@@ -159,6 +159,22 @@ static void a_wait_for_a_block_ends_after_the_work_on_it(void **state) {
     }
 }
 
+/* [O4] A mapping is no work: whoever has mapped a block does not wait for himself. */
+static void a_wait_for_a_block_that_is_mapped_returns(void **state) {
+    (void)state;
+    pair p;
+    rondo_buffer block = RONDO_NO_BUFFER;
+    void *data = NULL;
+    open_pair(&p);
+    OK(rondo_host_create(p.streams[0], BYTES, &block));
+    OK(rondo_map(p.streams[1], rondo_whole(block), RONDO_READS_WRITES, &data));
+    OK(rondo_host_wait(block));
+    assert_true(rondo_host_is_idle(block));
+    OK(rondo_unmap(p.streams[1], rondo_whole(block)));
+    rondo_buffer_release(block);
+    close_pair(&p);
+}
+
 /* A map is refused or waits, a read waits; either way the bytes are those after the call. */
 static void map_or_read(int index, void *user) {
     held_call *h = user;
@@ -326,6 +342,7 @@ int main(void) {
         cmocka_unit_test(a_launch_waits_for_a_host_call_of_another_queue),
         cmocka_unit_test(a_third_queue_goes_past_a_wait),
         cmocka_unit_test(a_wait_for_a_block_ends_after_the_work_on_it),
+        cmocka_unit_test(a_wait_for_a_block_that_is_mapped_returns),
         cmocka_unit_test(maps_and_reads_wait_for_a_host_call_of_another_queue),
         cmocka_unit_test(two_streams_count_in_each_others_buffers),
         cmocka_unit_test(a_value_goes_back_and_forth_unharmed),

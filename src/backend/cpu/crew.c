@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include "parts.h"
 
-/* The gate is one word, so that a hand learns of a job and enters it in one step:
- * how many are inside, open, the caller sleeps, quit, hands that the job wants, number of the job. */
+/* The gate is one word, so that a hand learns of a job and enters it in one step: how many are inside, open, the
+ * caller sleeps, quit, hands that the job wants, number of the job. */
 #define GATE_INSIDE UINT64_C(0xffff)
 #define GATE_OPEN (UINT64_C(1) << 16)
 #define GATE_WAITING (UINT64_C(1) << 17)

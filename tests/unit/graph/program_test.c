@@ -28,7 +28,8 @@ static void *host_address(void *device, void *page) {
     return NULL;
 }
 
-static rondo_backend backend = {.name = "bench", .host_address = host_address, .graph_build = graph_build, .graph_free = graph_free};
+static rondo_backend backend = {
+    .name = "bench", .host_address = host_address, .graph_build = graph_build, .graph_free = graph_free};
 
 static void make_ops(void) {
     random_ops_make(&r);
@@ -83,7 +84,9 @@ static void compare_extents(const rdo_extent_list *list, const bool *bytes, uint
         if (i != 0) assert_true(list->data[i - 1].high <= extent->low);
         for (uint64_t byte = extent->low; byte < extent->high; byte++) seen[byte] = true;
     }
-    for (uint64_t byte = 0; byte < RANDOM_SPACE; byte++) assert_int_equal(seen[byte], bytes[byte] || (extra != 0 && byte == extra));
+    for (uint64_t byte = 0; byte < RANDOM_SPACE; byte++) {
+        assert_int_equal(seen[byte], bytes[byte] || (extra != 0 && byte == extra));
+    }
 }
 
 /* The same for bytes of allocations; those whose record is gone are left out. */
@@ -127,7 +130,9 @@ static void compare_segments(const rdo_program *program) {
         const rdo_segment *segment = &program->segments[i];
         assert_int_equal(segment->first, next);
         assert_true(segment->last > segment->first);
-        for (uint64_t n = segment->first; n < segment->last; n++) assert_int_equal(r.ops[n].event != NULL, segment->event);
+        for (uint64_t n = segment->first; n < segment->last; n++) {
+            assert_int_equal(r.ops[n].event != NULL, segment->event);
+        }
         if (segment->event) assert_int_equal(segment->last, segment->first + 1);
         assert_int_equal(segment->native != NULL, !segment->event);
         next = segment->last;

@@ -20,7 +20,7 @@ static rdo_request random_request(uint64_t largest) {
     return request;
 }
 
-/* Temporaries come and go; what is left at the end stays. Some releases are of memory that the warm-up did not reserve. */
+/* Temporaries come and go; what is left at the end stays. Some releases are of memory that was there before. */
 static sequence random_sequence(uint64_t largest) {
     sequence s = {.count = 0};
     uint64_t live[SLOTS] = {0};
@@ -63,7 +63,8 @@ static void check_pages(const memory_bench *bench) {
 /* Places the actor as the recorded run does: on the window's room, else on anybody's; pages are not added. */
 static bool place(memory_bench *bench, rdo_request request, rdo_memory *actor) {
     request.window = WINDOW;
-    return rdo_store_place(&bench->store, &request, actor, true) || rdo_store_place(&bench->store, &request, actor, false);
+    return rdo_store_place(&bench->store, &request, actor, true) ||
+           rdo_store_place(&bench->store, &request, actor, false);
 }
 
 static void release(rdo_memory *actor) {

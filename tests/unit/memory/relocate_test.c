@@ -156,6 +156,21 @@ static void an_abandoned_relocation_loses_nothing(void **state) {
     }
 }
 
+/* [M5] A page more does not help where copies fail. */
+static void a_relocation_whose_copies_fail_adds_no_page(void **state) {
+    outdated o;
+    (void)state;
+    open_outdated(&o);
+    rdo_memory *second = memory_bench_buffer(&o.bench, 900 * KIB);
+    memory_bench_release(&o.bench, second); /* current room for all of them */
+    copies.granted = 0;
+    uint64_t pages = o.bench.pages;
+    for (int i = 0; i < 4; i++) rdo_store_relocate(&o.bench.store, NULL, true);
+    memory_bench_sweep(&o.bench);
+    assert_int_equal(o.bench.pages, pages);
+    close_outdated(&o);
+}
+
 /* [M5] [E3] */
 static void a_relocation_without_memory_loses_nothing(void **state) {
     (void)state;
@@ -211,6 +226,7 @@ int main(void) {
         cmocka_unit_test(without_growth_only_what_finds_room_moves),
         cmocka_unit_test(guarded_mapped_and_used_memory_stays),
         cmocka_unit_test(an_abandoned_relocation_loses_nothing),
+        cmocka_unit_test(a_relocation_whose_copies_fail_adds_no_page),
         cmocka_unit_test(a_relocation_without_memory_loses_nothing),
         cmocka_unit_test(random_relocations_keep_all_bytes),
     };

@@ -63,7 +63,8 @@ static void the_same_calls_give_the_same_places(void **state) {
     for (int b = 0; b < 2; b++) memory_bench_open(&benches[b]);
     for (int i = 0; i < STEPS; i++) {
         size_t at = random_below(LIVE);
-        uint64_t scale = random_below(3), size = 1 + random_below(scale == 0 ? 4 * KIB : scale == 1 ? 300 * KIB : 2 * MIB);
+        const uint64_t scales[] = {4 * KIB, 300 * KIB, 2 * MIB};
+        uint64_t size = 1 + random_below(scales[random_below(3)]);
         rondo_usage usage = random_below(4) == 0 ? (rondo_usage)random_below(3) : RONDO_USAGE_GENERAL;
         for (int b = 0; b < 2; b++) {
             if (live[b][at] != NULL) {
@@ -113,7 +114,8 @@ static void live_allocations_never_share_a_byte(void **state) {
     for (int i = 0; i < STEPS; i++) {
         size_t at = random_below(LIVE);
         if (live[at] != NULL) memory_bench_release(&bench, live[at]);
-        live[at] = reserve(&bench, 1 + random_below(200 * KIB), (rondo_usage)(random_below(6) == 0 ? random_below(3) : 0));
+        rondo_usage usage = random_below(6) == 0 ? (rondo_usage)random_below(3) : RONDO_USAGE_GENERAL;
+        live[at] = reserve(&bench, 1 + random_below(200 * KIB), usage);
         for (size_t k = 0; k < LIVE; k++) {
             if (k == at || live[k] == NULL) continue;
             bool apart = live[k]->address + live[k]->size <= live[at]->address ||
@@ -144,6 +146,49 @@ static void the_shared_page_size_follows_the_largest_allocation(void **state) {
     assert_int_equal(bench.store.shared_page_bytes, MIB); /* it never shrinks */
     memory_bench_release(&bench, fits);
     memory_bench_release(&bench, small);
+    memory_bench_close(&bench);
+}
+
+/* [M1] */
+static void other_pools_do_not_move_the_shared_page_size(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *all[] = {
+        reserve(&bench, 700 * KIB, RONDO_USAGE_LASTING),
+        reserve(&bench, 700 * KIB, RONDO_USAGE_ONE_OFF),
+        memory_bench_reserve(&bench, &(rdo_request){.size = 700 * KIB, .host = true}, 1),
+        memory_bench_buffer(&bench, 3 * MIB),
+        memory_bench_buffer(&bench, 4 * KIB),
+    };
+    assert_int_equal(bench.store.shared_page_bytes, 128 * KIB);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) memory_bench_release(&bench, all[i]);
+    memory_bench_close(&bench);
+}
+
+/* [M3] */
+static void a_released_but_guarded_allocation_is_neither_reused_nor_released(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *held = memory_bench_buffer(&bench, 100 * KIB), *other;
+    rdo_page *page = held->page;
+    uint32_t slice = held->slice;
+    rondo_buffer number = {held->id};
+    rdo_page_guard(page, slice);
+    memory_bench_release(&bench, held);
+    assert_null(rdo_memory_find(number)); /* nobody can name it any more */
+    other = memory_bench_buffer(&bench, 100 * KIB);
+    assert_ptr_not_equal(other->page, page);
+    rdo_books_release_pages(&bench.books, true);
+    assert_ptr_equal(bench.store.pools[RONDO_POOL_SHARED].pages[page->index], page);
+    assert_int_equal(bench.books.reports[RONDO_POOL_SHARED].allocations, 2); /* M6: that a graph holds is live */
+    rdo_page_unguard(page, slice);
+    memory_bench_sweep(&bench);
+    rdo_memory *third = memory_bench_buffer(&bench, 100 * KIB);
+    assert_ptr_equal(third->page, page);
+    memory_bench_release(&bench, other);
+    memory_bench_release(&bench, third);
     memory_bench_close(&bench);
 }
 
@@ -387,6 +432,8 @@ int main(void) {
         cmocka_unit_test(the_first_hole_that_fits_is_used),
         cmocka_unit_test(live_allocations_never_share_a_byte),
         cmocka_unit_test(the_shared_page_size_follows_the_largest_allocation),
+        cmocka_unit_test(other_pools_do_not_move_the_shared_page_size),
+        cmocka_unit_test(a_released_but_guarded_allocation_is_neither_reused_nor_released),
         cmocka_unit_test(an_outdated_page_serves_nothing_new_and_goes_when_empty),
         cmocka_unit_test(lasting_memory_is_reused_by_exact_size_only),
         cmocka_unit_test(a_big_page_is_reused_if_little_of_it_is_wasted),

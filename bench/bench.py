@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Runs the benchmark programs several times and puts their rows together.
+
+usage: bench.py --programs FOLDER [--quick] [--processes N] [--json] [--compare OLD.json] [--report FILE] [ROW...]
+
+ROW is the beginning of a row's name, for example chain-64 or wide/replay. Each program is a process of its own, in
+which Rondo or a peer takes turns with a plain C loop. A round is each program once; a row is the median of the rounds.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import report
+import rows
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Results:
+    """What the programs said: for each row, (ns, ref_ns, ratio) of each round."""
+
+    def __init__(self):
+        self.rounds = {}
+        self.counts = {}
+        self.skipped = {}
+        self.machine = []
+
+    def take(self, output):
+        """The rows of one process. Returns their ratios."""
+        ratios = {}
+        for line in output.splitlines():
+            kind, *fields = line.split("\t")
+            if kind == "R":
+                name, ns, ref = fields[0], float(fields[1]), float(fields[2])
+                ratios[name] = ns / ref
+                self.rounds.setdefault(name, []).append((ns, ref, ns / ref))
+            elif kind == "Q":
+                self.counts.setdefault(fields[0], []).append(float(fields[1]))
+            elif kind == "S":
+                self.skipped[fields[0]] = fields[1]
+            elif kind == "M":
+                self.machine.append((float(fields[0]), float(fields[1])))
+        return ratios
+
+
+def programs(folder):
+    """(label, command, environment) of everything that was built."""
+    found = [("Rondo", [str(folder / "rondo-bench")], {})]
+    peers = {
+        "bench-openmp": [("OpenMP", {"OMP_PROC_BIND": "true"})],
+        "bench-tbb": [("TBB", {})],
+        "bench-pocl": [("PoCL basic", {"POCL_DEVICES": "basic"}), ("PoCL pthread", {"POCL_DEVICES": "pthread"})],
+    }
+    for program, variants in peers.items():
+        if (folder / program).is_file():
+            found += [(label, [str(folder / program)], environment) for label, environment in variants]
+    warp, plain = folder.parent / "bench-warp" / "bin" / "python", folder.parent / "lib" / "libbench_plain.so"
+    if warp.is_file() and plain.is_file():
+        found.append(("Warp", [str(warp), str(HERE / "peers" / "warp_peer.py"), "--library", str(plain)], {}))
+    return found
+
+
+def run(command, environment, timeout=900):
+    """The output, or None and the reason."""
+    try:
+        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True,
+                              timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"took longer than {timeout} s"
+    if done.returncode != 0:
+        return None, (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+    return done.stdout, ""
+
+
+def add_against_peers(results, ratios):
+    for name, (subject, peers, _) in rows.AGAINST_PEERS.items():
+        best = min((ratios[peer] for peer in peers if peer in ratios), default=None)
+        if best is None or subject not in ratios:
+            continue
+        ns, ref, _ = results.rounds[subject][-1]
+        results.rounds.setdefault(name, []).append((ns, ref * best, ratios[subject] / best))
+
+
+def run_rounds(folder, options, results):
+    groups = sorted({row.split("/", 1)[0] for row in options.rows})
+    arguments = (["--quick"] if options.quick else []) + groups
+    failed = set()
+    for number in range(options.processes):
+        ratios = {}
+        for label, command, environment in programs(folder):
+            if label in failed:
+                continue
+            say(f"round {number + 1} of {options.processes}: {label}")
+            output, reason = run(command + arguments, environment)
+            if output is None:
+                if label == "Rondo":
+                    sys.exit(f"bench: rondo-bench: {reason}")
+                failed.add(label)
+                results.skipped[label] = reason
+                continue
+            ratios.update(results.take(output))
+        add_against_peers(results, ratios)
+
+
+# ---- what is counted ----
+
+
+def between_marks(trace):
+    """The lines of strace between each pair of marks; a mark is a call of getppid."""
+    sections, inside = [], None
+    for line in trace.splitlines():
+        if "getppid()" in line:
+            if inside is None:
+                inside = []
+            else:
+                sections.append(inside)
+                inside = None
+        elif inside is not None and "(" in line and "resumed>" not in line:
+            inside.append(line)
+    return sections
+
+
+def count_calls(program, results):
+    """System calls of warm replays, in the even sections; of the first replay after a rest, in the odd ones."""
+    names = ("quiet/system calls a replay", "quiet/wakes after a park")
+    with tempfile.NamedTemporaryFile("r") as trace:
+        try:
+            done = subprocess.run(["strace", "-f", "-o", trace.name, program], capture_output=True, check=False,
+                                  timeout=120)
+            reason = "" if done.returncode == 0 else "strace is not allowed to trace here"
+        except (OSError, subprocess.TimeoutExpired):
+            reason = "strace is missing; on Debian: apt-get install strace"
+        sections = between_marks(trace.read())
+    if not reason and len(sections) < 2:
+        reason = "strace saw no marks"
+    if reason:
+        results.skipped.update({name: reason for name in names})
+        return
+    warm = max(len(lines) for lines in sections[0::2])
+    wakes = max(sum("FUTEX_WAKE" in line for line in lines) for lines in sections[1::2])
+    results.counts.setdefault(names[0], []).append(warm / 100)
+    results.counts.setdefault(names[1], []).append(float(wakes))
+
+
+def run_quiet(folder, results):
+    program = str(folder / "rondo-quiet")
+    if not pathlib.Path(program).is_file():
+        results.skipped.update({name: "counting needs glibc" for name in rows.TARGETS if name.startswith("quiet/")})
+        return
+    say("counting allocations, locks and system calls")
+    output, reason = run([program], {})
+    if output is None:
+        sys.exit(f"bench: rondo-quiet: {reason}")
+    results.take(output)
+    count_calls(program, results)
+
+
+# ---- the result ----
+
+
+def wanted(name, options):
+    return not options.rows or any(name.startswith(row) for row in options.rows)
+
+
+def summary(results, options):
+    made = []
+    for name, rounds in results.rounds.items():
+        ratios = sorted(ratio for _, _, ratio in rounds)
+        made.append({"name": name,
+                     "ns": round(statistics.median(ns for ns, _, _ in rounds), 3),
+                     "ref_ns": round(statistics.median(ref for _, ref, _ in rounds), 3),
+                     "ratio": round(statistics.median(ratios), 4),
+                     "target": rows.target(name),
+                     "spread": [round(ratios[0], 4), round(ratios[-1], 4)]})
+    for name, counts in results.counts.items():
+        made.append({"name": name, "ns": None, "ref_ns": None, "ratio": statistics.median(counts),
+                     "target": rows.target(name), "spread": [min(counts), max(counts)]})
+    return sorted((row for row in made if wanted(row["name"], options)), key=lambda row: rows.order(row["name"]))
+
+
+def machine_text(results):
+    if not results.machine:
+        return ""
+    joins = [join for join, _ in results.machine]
+    slowdowns = [slow for _, slow in results.machine]
+    return (f"fork-join of two spinning threads {min(joins):.0f} to {max(joins):.0f} ns; "
+            f"plain C on two threads at once {min(slowdowns):.2f} to {max(slowdowns):.2f} times as slow as on one")
+
+
+def short(value):
+    if value is None:
+        return "-"
+    if value == 0 or value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4f}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def mark(row):
+    if row["target"] is None:
+        return ""
+    return "ok" if row["ratio"] <= row["target"] else "OVER"
+
+
+def print_table(made, results):
+    width = max([len(row["name"]) for row in made] + [10])
+    print(f"{'row':{width}} {'ns':>12} {'reference':>12} {'ratio':>8} {'target':>7}      {'min .. max':>16}")
+    for row in made:
+        low, high = row["spread"]
+        print(f"{row['name']:{width}} {short(row['ns']):>12} {short(row['ref_ns']):>12} {short(row['ratio']):>8} "
+              f"{short(row['target']):>7} {mark(row):4} {short(low):>7} .. {short(high)}")
+    for name, reason in results.skipped.items():
+        print(f"not measured: {name}: {reason}")
+    if results.machine:
+        print(machine_text(results))
+
+
+def print_comparison(made, old_path):
+    with open(old_path, encoding="utf-8") as file:
+        old = {row["name"]: row for row in json.load(file)["rows"]}
+    print(f"\nagainst {old_path}; slower and faster where the two spreads do not touch")
+    for row in made:
+        before = old.get(row["name"])
+        if before is None:
+            print(f"{row['name']}: new")
+        elif before["ratio"]:
+            change = (row["ratio"] / before["ratio"] - 1) * 100
+            verdict = "slower" if row["spread"][0] > before["spread"][1] else \
+                "faster" if row["spread"][1] < before["spread"][0] else ""
+            print(f"{row['name']}: {short(before['ratio'])} -> {short(row['ratio'])} ({change:+.0f} %) {verdict}"
+                  .rstrip())
+
+
+def read_skipped_peers(folder, results):
+    path = folder.parent / "bench_skipped.txt"
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if "\t" in line:
+                name, reason = line.split("\t", 1)
+                results.skipped[name] = reason
+
+
+def processor():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "unknown processor"
+    model = re.search(r"model name\s*:\s*(.+)", text)
+    return f"{os.cpu_count()} cores of {model.group(1) if model else 'an unknown processor'}"
+
+
+def parse():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ", 1)[1].split("\n", 1)[0])
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--processes", type=int)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--compare")
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--docs", type=pathlib.Path)
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    options = parser.parse_args()
+    options.processes = options.processes or (1 if options.quick else 5)
+    for row in options.rows:
+        if not any(group.startswith(row.split("/", 1)[0]) for group in rows.GROUPS):
+            sys.exit(f"bench: there is no row '{row}'; rows begin with: {' '.join(rows.GROUPS)}")
+    return options
+
+
+def main():
+    options = parse()
+    results = Results()
+    read_skipped_peers(options.programs, results)
+    if not options.rows or any(not row.startswith("quiet") for row in options.rows):
+        run_rounds(options.programs, options, results)
+    if not options.rows or any(row.startswith("quiet") for row in options.rows):
+        run_quiet(options.programs, results)
+    made = summary(results, options)
+    facts = [processor(), machine_text(results)]
+    if options.json:
+        json.dump({"rows": made, "machine": facts, "not_measured": results.skipped}, sys.stdout, indent=1)
+        print()
+    else:
+        print_table(made, results)
+        if options.compare:
+            print_comparison(made, options.compare)
+    if options.report:
+        report.write(options.report, made, facts, results.skipped)
+    if options.docs:
+        report.write_docs(options.docs, made, facts, results.skipped)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

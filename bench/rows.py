@@ -1,0 +1,72 @@
+"""Which rows have a target, and which are made of two others."""
+
+# The ratio to the reference taken in the same process must not be above these.
+TARGETS = {
+    "chain-64/replay": 1.3,
+    "chain-64/eager": 9.0,
+    "chain-64/eager from 2 threads": 1.3,
+    "chain-4096/replay": 1.05,
+    "wide/replay": 0.60,
+    "wide/replay, recorded level by level": 0.60,
+    "wide/replay after 1 ms of idleness": 1.05,
+    "wide/replay after 1 ms of idleness, spinning": 0.65,
+    "record/1,000 nodes of a chain": 15.0,
+    "record/100,000 nodes against 1,000": 1.3,
+    "reserve/1 KiB": 10.0,
+    "reserve/64 KiB": 10.0,
+    "reserve/1 MiB": 10.0,
+    "reserve/16 MiB": 10.0,
+    "reserve/64 MiB": 10.0,
+    "reserve/mix of 1 KiB to 64 MiB": 10.0,
+    "reserve/64 MiB taken, touched, released": 0.01,
+    "update/one value of a graph of 1,000 nodes": 25.0,
+    "photo/step of 512 x 512": 0.6,
+    "quiet/allocations a replay": 0,
+    "quiet/system calls a replay": 0,
+    "quiet/locks a replay": 1,
+    "quiet/contended locks a replay": 0,
+    "quiet/wakes after a park": 1,
+}
+
+# name: (row, the peers' rows of which the best counts, target). Both sides are taken relative to the plain C loop of
+# their own process, in the same round.
+AGAINST_PEERS = {
+    "chain-64/eager against TBB's task_group": ("chain-64/eager", ["chain-64/TBB, task_group"], 1.0),
+    "chain-64/replay against TBB's flow graph": ("chain-64/replay", ["chain-64/TBB, flow graph"], None),
+    "wide/replay against the best of OpenMP and TBB": (
+        "wide/replay", ["wide/OpenMP, chains by hand", "wide/TBB, chains by hand"], 1.05),
+    "triad/replay against OpenMP": ("triad/replay", ["triad/OpenMP, parallel for"], 1.05),
+    "triad/eager against OpenMP": ("triad/eager", ["triad/OpenMP, parallel for"], 1.05),
+    "single/replay and sync against TBB's flow graph": (
+        "single/replay and sync of one node", ["single/TBB, flow graph of one node"], 1.0),
+}
+
+GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "reserve", "update", "photo", "quiet"]
+
+# What a row is divided by, where it is not the plain C loop over the same kernels.
+REFERENCES = {
+    "chain-64/eager from 2 threads": "eager alone, slowed down as plain C is by a second thread",
+    "record": "one plain call of a kernel of 64 floats",
+    "record/100,000 nodes against 1,000": "a node of 1,000",
+    "reserve": "a mutex taken and given back",
+    "reserve/64 MiB taken, touched, released": "the same with malloc",
+    "update": "a mutex taken and given back",
+    "photo": "the same kernels called in a row on one core",
+    "quiet": "nothing: a count",
+}
+
+
+def target(name):
+    if name in AGAINST_PEERS:
+        return AGAINST_PEERS[name][2]
+    return TARGETS.get(name)
+
+
+def is_peer(name):
+    return any(word in name.split("/", 1)[1] for word in ("OpenMP,", "TBB,", "PoCL", "Warp"))
+
+
+def order(name):
+    """Groups as they stand above; in each, Rondo's own rows first."""
+    group = name.split("/", 1)[0]
+    return GROUPS.index(group) if group in GROUPS else len(GROUPS), is_peer(name)

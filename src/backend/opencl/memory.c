@@ -1,0 +1,136 @@
+#include <string.h>
+#include "base/alloc.h"
+#include "parts.h"
+
+/* ---- pages ---- */
+
+/* Host pages keep the alignment, and the block that they lie in stands just before them. */
+static void *host_alloc(const struct rdo_ocl_device *device, uint64_t size_bytes) {
+    size_t align_bytes = (size_t)device->alignment_bytes;
+    void *block = rdo_alloc((size_t)size_bytes + align_bytes + sizeof block);
+    if (block == NULL) {
+        return NULL;
+    }
+    uintptr_t start = ((uintptr_t)block + sizeof block + align_bytes - 1) & ~(uintptr_t)(align_bytes - 1);
+    memcpy((char *)start - sizeof block, &block, sizeof block);
+    return (void *)start;
+}
+
+static void host_free(void *page) {
+    void *block;
+    memcpy(&block, (char *)page - sizeof block, sizeof block);
+    rdo_free(block);
+}
+
+static rondo_backend_result svm_alloc(const struct rdo_ocl_device *device, uint64_t size_bytes, void **out_page) {
+    uint64_t fine = device->memory == RDO_OCL_FINE ? OCL_MEM_SVM_FINE_GRAIN_BUFFER : 0;
+    *out_page = rdo_ocl.clSVMAlloc(device->context, OCL_MEM_READ_WRITE | fine, (size_t)size_bytes, 0);
+    return *out_page != NULL ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL;
+}
+
+static rondo_backend_result buffer_alloc(const struct rdo_ocl_device *device, uint64_t size_bytes, void **out_page) {
+    int32_t error = OCL_SUCCESS;
+    struct rdo_ocl_page *page = rdo_alloc_zero(1, sizeof *page);
+    *out_page = NULL;
+    if (page == NULL) {
+        return RONDO_BACKEND_NO_MEMORY;
+    }
+    page->size_bytes = size_bytes;
+    page->mem = rdo_ocl.clCreateBuffer(device->context, OCL_MEM_READ_WRITE, (size_t)size_bytes, NULL, &error);
+    if (page->mem == NULL) {
+        rdo_free(page);
+        return error == OCL_INVALID_BUFFER_SIZE  ? RONDO_BACKEND_TOO_BIG
+               : error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY
+                                                 : RONDO_BACKEND_DEVICE_FULL;
+    }
+    *out_page = page;
+    return RONDO_BACKEND_DONE;
+}
+
+rondo_backend_result rdo_ocl_page_alloc(void *device, rondo_page_kind kind, uint64_t size_bytes, void **out_page) {
+    const struct rdo_ocl_device *opened = device;
+    *out_page = NULL;
+    size_bytes = size_bytes != 0 ? size_bytes : 1;
+    if (size_bytes > SIZE_MAX / 4 || (kind == RONDO_PAGE_DEVICE && size_bytes > opened->largest_bytes)) {
+        return RONDO_BACKEND_TOO_BIG;
+    }
+    if (kind == RONDO_PAGE_HOST) {
+        *out_page = host_alloc(opened, size_bytes);
+        return *out_page != NULL ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL;
+    }
+    return opened->memory == RDO_OCL_BUFFERS ? buffer_alloc(opened, size_bytes, out_page)
+                                             : svm_alloc(opened, size_bytes, out_page);
+}
+
+void rdo_ocl_page_free(void *device, rondo_page_kind kind, void *page, uint64_t size_bytes) {
+    const struct rdo_ocl_device *opened = device;
+    (void)size_bytes;
+    if (kind == RONDO_PAGE_HOST) {
+        host_free(page);
+    } else if (opened->memory == RDO_OCL_BUFFERS) {
+        rdo_ocl.clReleaseMemObject(((struct rdo_ocl_page *)page)->mem);
+        rdo_free(page);
+    } else {
+        rdo_ocl.clSVMFree(opened->context, page);
+    }
+}
+
+/* Memory of the process is memory of the device only where the driver says so of all of it. */
+rondo_backend_result rdo_ocl_page_import(void *device, void *data, uint64_t size_bytes, void **out_page) {
+    const struct rdo_ocl_device *opened = device;
+    (void)size_bytes;
+    *out_page = NULL;
+    if (!opened->imports || opened->memory != RDO_OCL_FINE) {
+        return RONDO_BACKEND_NO_SUPPORT;
+    }
+    *out_page = data;
+    return RONDO_BACKEND_DONE;
+}
+
+void rdo_ocl_page_unimport(void *device, void *page, uint64_t size_bytes) {
+    (void)device, (void)page, (void)size_bytes;
+}
+
+void *rdo_ocl_host_address(void *device, void *page) {
+    const struct rdo_ocl_device *opened = device;
+    return opened->memory == RDO_OCL_FINE ? page : NULL;
+}
+
+/* ---- arguments ---- */
+
+static rondo_backend_result set_buffer(const struct rdo_ocl_device *device, ocl_kernel kernel, uint32_t index,
+                                       rondo_place place, ocl_mem *out_made, rondo_backend_outcome *outcome) {
+    const struct rdo_ocl_page *page = place.page;
+    ocl_mem mem = page->mem;
+    int32_t error = OCL_SUCCESS;
+    if (place.offset_bytes % device->alignment_bytes != 0) {
+        return rdo_ocl_refuse(outcome, RONDO_BACKEND_NO_SUPPORT,
+                              "argument %u starts at byte %llu of its page; this device has no shared virtual memory, "
+                              "and so needs a multiple of %llu", index, (unsigned long long)place.offset_bytes,
+                              (unsigned long long)device->alignment_bytes);
+    }
+    if (place.offset_bytes != 0) {
+        struct ocl_region region = {(size_t)place.offset_bytes, (size_t)(page->size_bytes - place.offset_bytes)};
+        *out_made = mem = rdo_ocl.clCreateSubBuffer(page->mem, 0, OCL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+        if (mem == NULL) {
+            return rdo_ocl_failed(outcome, "clCreateSubBuffer", error);
+        }
+    }
+    error = rdo_ocl.clSetKernelArg(kernel, index, sizeof mem, &mem);
+    return error == OCL_SUCCESS ? RONDO_BACKEND_DONE : rdo_ocl_failed(outcome, "clSetKernelArg", error);
+}
+
+/* An empty span may have no page, or lie at the very end of one: then the spare page stands for it. */
+rondo_backend_result rdo_ocl_set_place(const struct rdo_ocl_device *device, ocl_kernel kernel, uint32_t index,
+                                       rondo_place place, ocl_mem *out_made, rondo_backend_outcome *outcome) {
+    *out_made = NULL;
+    bool buffers = device->memory == RDO_OCL_BUFFERS;
+    if (place.page == NULL || (buffers && place.offset_bytes >= ((const struct rdo_ocl_page *)place.page)->size_bytes)) {
+        place = (rondo_place){device->spare, 0};
+    }
+    if (buffers) {
+        return set_buffer(device, kernel, index, place, out_made, outcome);
+    }
+    int32_t error = rdo_ocl.clSetKernelArgSVMPointer(kernel, index, rdo_ocl_address(place));
+    return error == OCL_SUCCESS ? RONDO_BACKEND_DONE : rdo_ocl_failed(outcome, "clSetKernelArgSVMPointer", error);
+}
