@@ -112,11 +112,17 @@ def chart(group, made):
     return "".join(parts) + "</svg>"
 
 
+def belongs(row, group):
+    """Bars of one chart have one reference; rows with another are in the table only."""
+    name = row["name"]
+    return (name.startswith(group + "/") and row["ratio"] > 0 and name not in rows.AGAINST_PEERS
+            and name not in rows.REFERENCES)
+
+
 def charts(made):
     parts = []
     for group, title in TITLES.items():
-        own = [row for row in made if row["name"].startswith(group + "/") and row["ratio"] > 0
-               and row["name"] not in rows.AGAINST_PEERS]
+        own = [row for row in made if belongs(row, group)]
         if own:
             parts.append(f"<h2>{html.escape(title)}</h2><p>Times {html.escape(reference(own[0]['name']))}, on a "
                          "logarithmic scale.</p>" + chart(group, sorted(own, key=lambda row: row["ratio"])))

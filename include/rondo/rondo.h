@@ -13,6 +13,8 @@
  * Threads    Every function may be called from any thread. From inside a kernel or a host call only *_release,
  *            fault.h, status.h, rondo_stream_is_capturing, rondo_capture_phase, rondo_device_is_recording,
  *            rondo_host_data and rondo_host_is_idle are allowed; others return REENTRANT [E5].
+ * Fork       In a child of the process that opened a device every call on it or on what belongs to it returns FORKED,
+ *            also where a function does not list that code, and releases do nothing [E5].
  * Units      Sizes and offsets are bytes, 64-bit; times are nanoseconds; grids are items.
  * Structs    A zeroed desc means all defaults. Reserved fields must be zero.
  */

@@ -2,7 +2,9 @@
  *
  * Every handle is a generational number behind an opaque type: one that was released, or that never
  * was, is recognised and refused with STALE, never followed. Null handles are refused likewise,
- * except by release functions, which ignore them.
+ * except by release functions, which ignore them. A buffer may even be released by one thread while another uses it:
+ * the call succeeds or says STALE. Of other objects a thread that shares one with others holds a reference of its
+ * own for as long as it makes calls on it.
  */
 #ifndef RONDO_TYPES_H
 #define RONDO_TYPES_H

@@ -40,7 +40,7 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     op->own_values |= bit;
     set_value(graph->program, patch->node, patch->param, patch->value);
     size_t programs = graph->waiting_programs;
-    for (const rdo_patch *later = graph->patches; programs != 0; later = later->next) {
+    for (const rdo_patch *later = graph->patches; programs != 0 && later != NULL; later = later->next) {
         if (later->program == NULL) continue;
         programs--;
         later->program->ops[patch->node]->own_values |= bit;

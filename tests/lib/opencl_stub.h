@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STUB_BUFFERS = 0, STUB_COARSE = 1, STUB_FINE = 3, STUB_SYSTEM = 7 }; /* what the device offers of shared memory */
+/* What the device offers of shared virtual memory. */
+enum { STUB_BUFFERS = 0, STUB_COARSE = 1, STUB_FINE = 3, STUB_SYSTEM = 7 };
 
 /* y[i] = x[i] + k for the grid: parameters IN x, OUT y, VALUE k (int32_t), in the kernel language. */
 #define STUB_ADD "stub_add"

@@ -303,7 +303,7 @@ static bool has_null(const scene_step *p, rondo_stream *stream) {
 
 static bool record_step(scene *s, rondo_stream *stream, const scene_step *p, rondo_status status) {
     bool bad = model_standing_bad(s, p);
-    if (note(s, status, bad)) {
+    if (note(s, status, bad || model_reads_mark(p, SCENE_MAYBE) || model_reads_mark(p, SCENE_MURKY))) {
         /* Nodes of a graph that was appended in part may have written it; the window is doomed then. */
         SCENE_CHECK(!bad || (s->half_count != 0 && s->doomed), "recorded although an input is spoiled [C15]");
         SCENE_CHECK(s->tape_count < SCENE_STEPS, "a scene's window has more steps than it has room for");
@@ -375,8 +375,8 @@ bool scene_sync(scene *s, rondo_stream *stream) {
 static void compare(const scene_cell *cell, const int32_t *got, uint32_t at, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         SCENE_CHECK(cell->mark[at + i] != SCENE_BAD, "spoiled element %u of %u can be read [P1]", at + i, cell->count);
-        SCENE_CHECK(cell->unknown[at + i] || got[i] == cell->value[at + i], "element %u is %d instead of %d [P1]", at + i, got[i],
-                    cell->value[at + i]);
+        bool right = cell->unknown[at + i] || got[i] == cell->value[at + i];
+        SCENE_CHECK(right, "element %u is %d instead of %d [P1]", at + i, got[i], cell->value[at + i]);
     }
 }
 

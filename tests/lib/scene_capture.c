@@ -89,7 +89,10 @@ scene_graph *scene_capture_step(scene *s, rondo_stream *stream, rondo_step_fn st
 
 static void append_graph(scene *s, const scene_graph *g, rondo_status status) {
     bool bad = false;
-    for (size_t i = 0; i < g->count; i++) bad = bad || model_standing_bad(s, &g->steps[i]);
+    for (size_t i = 0; i < g->count; i++) {
+        bool unsure = model_reads_mark(&g->steps[i], SCENE_MAYBE) || model_reads_mark(&g->steps[i], SCENE_MURKY);
+        bad = bad || unsure || model_standing_bad(s, &g->steps[i]);
+    }
     if (status != RONDO_OK) {
         (void)(bad ? (scene_expect(s, status, rondo_status_code(status)), 0) : scene_note(s, status));
         s->doomed = true;

@@ -23,8 +23,7 @@ rondo_backend_result rdo_ocl_refuse(rondo_backend_outcome *outcome, rondo_backen
 }
 
 rondo_backend_result rdo_ocl_failed(rondo_backend_outcome *outcome, const char *call, int32_t error) {
-    rondo_backend_result result = error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY : RONDO_BACKEND_NOT_RUN;
-    return rdo_ocl_refuse(outcome, result, "%s ended with %s (%d)", call, rdo_ocl_error_name(error), error);
+    return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "%s ended with %s (%d)", call, rdo_ocl_error_name(error), error);
 }
 
 /* ---- finding devices ---- */

@@ -63,9 +63,8 @@ rondo_backend_result rdo_ocl_set_value(ocl_kernel object, uint32_t index, size_t
                                        rondo_backend_outcome *outcome) {
     int32_t error = rdo_ocl.clSetKernelArg(object, index, size_bytes, value);
     if (error != OCL_SUCCESS) {
-        return rdo_ocl_refuse(outcome, error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY : RONDO_BACKEND_NOT_RUN,
-                              "the driver refuses %zu bytes as argument %u: %s (%d)", size_bytes, index,
-                              rdo_ocl_error_name(error), error);
+        return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "the driver refuses %zu bytes as argument %u: %s (%d)",
+                              size_bytes, index, rdo_ocl_error_name(error), error);
     }
     return RONDO_BACKEND_DONE;
 }

@@ -406,9 +406,8 @@ static rondo_backend_result make_object(struct rdo_ocl_kernel *kernel, const str
     }
     kernel->object = rdo_ocl_object_take(kernel, &error);
     if (kernel->object == NULL) {
-        return rdo_ocl_refuse(outcome, error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY : RONDO_BACKEND_NOT_RUN,
-                              "the text has no kernel '%.40s' (clCreateKernel ended with %s)", kernel->name,
-                              rdo_ocl_error_name(error));
+        return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "the text has no kernel '%.40s' (clCreateKernel ended with %s)",
+                              kernel->name, rdo_ocl_error_name(error));
     }
     return check_object(kernel, outcome);
 }

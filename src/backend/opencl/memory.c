@@ -105,8 +105,8 @@ static rondo_backend_result set_buffer(const struct rdo_ocl_device *device, ocl_
     int32_t error = OCL_SUCCESS;
     if (place.offset_bytes % device->alignment_bytes != 0) {
         return rdo_ocl_refuse(outcome, RONDO_BACKEND_NO_SUPPORT,
-                              "argument %u starts at byte %llu of its page; this device has no shared virtual memory, "
-                              "and so needs a multiple of %llu", index, (unsigned long long)place.offset_bytes,
+                              "argument %u starts at byte %llu of its page; a device without shared virtual memory "
+                              "needs a multiple of %llu", index, (unsigned long long)place.offset_bytes,
                               (unsigned long long)device->alignment_bytes);
     }
     if (place.offset_bytes != 0) {

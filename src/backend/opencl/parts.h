@@ -67,7 +67,11 @@ struct rdo_ocl_queue {
 
 rondo_backend_result rdo_ocl_refuse(rondo_backend_outcome *outcome, rondo_backend_result result, const char *format,
                                     ...) __attribute__((format(printf, 3, 4)));
-/* A call that failed before anything ran. */
+/* What a call means that failed before anything ran. */
+static inline rondo_backend_result rdo_ocl_result(int32_t error) {
+    return error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY : RONDO_BACKEND_NOT_RUN;
+}
+/* Such a call, with its words. */
 rondo_backend_result rdo_ocl_failed(rondo_backend_outcome *outcome, const char *call, int32_t error);
 
 /* ---- memory (memory.c) ---- */

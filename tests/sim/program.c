@@ -1,0 +1,1173 @@
+#include "program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "kernels.h"
+#include "memory/memory.h"
+#include "model.h"
+
+enum { FLAGS = 2, DEVICE_CELLS = 8, HOST_CELLS = 3, CELLS = FLAGS + DEVICE_CELLS + HOST_CELLS, GRAPHS = 5 };
+enum { FIRST_DEVICE = FLAGS, FIRST_HOST = FLAGS + DEVICE_CELLS };
+
+/* ---- random numbers ---- */
+
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint32_t below(uint64_t *state, uint32_t bound) {
+    return (uint32_t)(next_random(state) >> 33) % bound;
+}
+
+/* ---- what steps there are ---- */
+
+typedef enum step_kind {
+    STEP_FILL,
+    STEP_WRITE,
+    STEP_WRITE_LIVE,
+    STEP_READ_ASYNC,
+    STEP_COPY,
+    STEP_COPY_2D,
+    STEP_MIX,
+    STEP_BUMP,
+    STEP_ADD,
+    STEP_FAIL_IF,
+    STEP_NEXT,
+    STEP_HOST, /* up to here in the order of model_kind */
+    STEP_SET_FLAG,
+    STEP_FLIP_HOST,
+    STEP_READ,
+    STEP_SPAN_STATUS,
+    STEP_SYNC,
+    STEP_HOST_WAIT,
+    STEP_CREATE,
+    STEP_RELEASE,
+    STEP_HOST_CREATE,
+    STEP_IMPORT,
+    STEP_EVENT_RECORD,
+    STEP_EVENT_WAIT,
+    STEP_EVENT_STATUS,
+    STEP_PREPARE,
+    STEP_BEGIN,
+    STEP_END,
+    STEP_ABORT,
+    STEP_WINDOW_INFO,
+    STEP_REPLAY,
+    STEP_GRAPH_RELEASE,
+    STEP_GRAPH_INFO,
+    STEP_UPDATE_VALUE,
+    STEP_UPDATE_SPAN,
+    STEP_TRIM,
+    STEP_MAP,
+    STEP_UNMAP,
+    STEP_STREAM,
+    STEP_KINDS
+} step_kind;
+
+static const uint8_t usual_weights[STEP_KINDS] = {
+    [STEP_FILL] = 8,        [STEP_WRITE] = 8,        [STEP_WRITE_LIVE] = 4,   [STEP_READ_ASYNC] = 4,
+    [STEP_COPY] = 8,        [STEP_COPY_2D] = 4,      [STEP_MIX] = 8,          [STEP_BUMP] = 6,
+    [STEP_ADD] = 6,         [STEP_FAIL_IF] = 5,      [STEP_NEXT] = 4,         [STEP_HOST] = 5,
+    [STEP_SET_FLAG] = 5,    [STEP_FLIP_HOST] = 2,    [STEP_READ] = 5,         [STEP_SPAN_STATUS] = 1,
+    [STEP_SYNC] = 2,        [STEP_HOST_WAIT] = 2,    [STEP_CREATE] = 10,      [STEP_RELEASE] = 5,
+    [STEP_HOST_CREATE] = 3, [STEP_IMPORT] = 2,       [STEP_EVENT_RECORD] = 3, [STEP_EVENT_WAIT] = 2,
+    [STEP_EVENT_STATUS] = 2, [STEP_PREPARE] = 2,     [STEP_BEGIN] = 2,        [STEP_END] = 3,
+    [STEP_ABORT] = 1,       [STEP_WINDOW_INFO] = 1,  [STEP_REPLAY] = 12,      [STEP_GRAPH_RELEASE] = 2,
+    [STEP_GRAPH_INFO] = 2,  [STEP_UPDATE_VALUE] = 2, [STEP_UPDATE_SPAN] = 3,  [STEP_TRIM] = 2,
+    [STEP_MAP] = 2,         [STEP_UNMAP] = 2,        [STEP_STREAM] = 1,
+};
+
+/* ---- making a program ---- */
+
+typedef struct maker {
+    program *p;
+    size_t capacity;
+    uint64_t random;
+    uint32_t weights[STEP_KINDS], total;
+    uint32_t burst_percent, fault_percent;
+} maker;
+
+static void add_step(maker *k, uint32_t kind, uint32_t stream) {
+    program *p = k->p;
+    if (p->count == k->capacity) return;
+    program_step *step = &p->steps[p->count++];
+    step->kind = (uint8_t)kind;
+    step->stream = (uint8_t)stream;
+    step->fault = below(&k->random, 100) < k->fault_percent ? (uint8_t)(1 + below(&k->random, 255)) : 0;
+    for (int w = 0; w < PROGRAM_WORDS; w++) step->words[w] = (uint32_t)next_random(&k->random);
+}
+
+static uint32_t any_kind(maker *k) {
+    uint32_t at = below(&k->random, k->total), kind = 0;
+    while (at >= k->weights[kind]) at -= k->weights[kind++];
+    return kind;
+}
+
+static uint32_t any_stream(maker *k) {
+    return below(&k->random, k->p->streams);
+}
+
+/* A whole capture, more or less: windows that are met by chance alone seldom seal. */
+static void add_burst(maker *k) {
+    uint32_t owner = any_stream(k), warm = below(&k->random, 4), kept = below(&k->random, 12);
+    add_step(k, STEP_PREPARE, owner);
+    for (uint32_t i = 0; i < warm; i++) add_step(k, any_kind(k), owner);
+    add_step(k, STEP_BEGIN, owner);
+    for (uint32_t i = 0; i < kept; i++) {
+        uint32_t kind = any_kind(k);
+        bool ends = kind == STEP_END || kind == STEP_ABORT || kind == STEP_STREAM || kind == STEP_PREPARE;
+        if (ends && below(&k->random, 4) != 0) kind = STEP_MIX;
+        add_step(k, kind, below(&k->random, 5) != 0 ? owner : any_stream(k));
+    }
+    add_step(k, STEP_END, owner);
+}
+
+void program_make(program *p, uint64_t seed, size_t steps) {
+    maker k = {.p = p, .capacity = steps, .random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1};
+    *p = (program){.seed = seed};
+    p->steps = calloc(steps + 1, sizeof *p->steps);
+    if (p->steps == NULL) abort();
+    p->streams = 1 + below(&k.random, MODEL_STREAMS);
+    p->queues = 1 + below(&k.random, MODEL_QUEUES);
+    p->layout = below(&k.random, 3);
+    p->debug_fresh = below(&k.random, 4) == 0;
+    k.burst_percent = below(&k.random, 3) * 6;
+    k.fault_percent = below(&k.random, 2) * (1 + below(&k.random, 25));
+    for (int kind = 0; kind < STEP_KINDS; kind++) {
+        static const uint32_t factors[] = {0, 1, 1, 2, 4};
+        uint32_t factor = factors[below(&k.random, 5)];
+        bool needed = kind == STEP_CREATE || kind == STEP_END || kind == STEP_FILL;
+        k.weights[kind] = usual_weights[kind] * (factor == 0 && needed ? 1 : factor);
+        k.total += k.weights[kind];
+    }
+    while (p->count < steps) {
+        if (below(&k.random, 100) < k.burst_percent) {
+            add_burst(&k);
+        } else {
+            add_step(&k, any_kind(&k), any_stream(&k));
+        }
+    }
+}
+
+void program_free(program *p) {
+    free(p->steps);
+    *p = (program){0};
+}
+
+/* ---- running ---- */
+
+typedef struct slot {
+    rondo_buffer buffer;
+    model_cell *cell; /* NULL: empty */
+    uint64_t held_at; /* where it was when a window or graph began to hold it, 0: not held */
+} slot;
+
+typedef struct graph_slot {
+    rondo_graph *graph;
+    model_graph *model;
+} graph_slot;
+
+typedef struct run {
+    const program *p;
+    model m;
+    rondo_device *device;
+    rondo_kernel *kernels[SIM_KERNELS];
+    rondo_stream *streams[MODEL_STREAMS];
+    rondo_event *events[MODEL_EVENTS];
+    slot slots[CELLS];
+    graph_slot graphs[GRAPHS];
+    const program_step *step;
+    size_t index;
+    uint32_t word; /* the next random number of the step */
+    uint64_t struck_before;
+    jmp_buf differs;
+    char *text;
+    char line[512];
+    size_t line_length;
+} run;
+
+/* What host calls look at; a program runs on one thread. */
+static bool host_calls_fail;
+
+static _Noreturn void differ(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void differ(run *r, const char *format, ...) {
+    va_list list;
+    int used = snprintf(r->text, PROGRAM_TEXT, "step %zu (%s): ", r->index, r->line);
+    va_start(list, format);
+    (void)vsnprintf(r->text + used, PROGRAM_TEXT - (size_t)used, format, list);
+    va_end(list);
+    longjmp(r->differs, 1);
+}
+
+static void say(run *r, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int used = vsnprintf(r->line + r->line_length, sizeof r->line - r->line_length, format, list);
+    va_end(list);
+    r->line_length += (size_t)used < sizeof r->line - r->line_length ? (size_t)used : 0;
+}
+
+static uint32_t word(run *r) {
+    return r->step->words[r->word++ % PROGRAM_WORDS];
+}
+
+static uint32_t choose(run *r, uint32_t bound) {
+    return word(r) % bound;
+}
+
+static const char *name_of(rondo_code code) {
+    return rondo_code_name(code);
+}
+
+/* ---- comparing ---- */
+
+static void bind(run *r, uint32_t failure, uint64_t number) {
+    model_failure *known = &r->m.failures[failure];
+    if (known->number == number) return;
+    if (known->number != 0) {
+        differ(r, "failure #%llu (%s) is named where the model says #%llu (%s)", (unsigned long long)number,
+               name_of(rondo_status_code(rdo_fault_status(number))), (unsigned long long)known->number,
+               name_of(known->code));
+    }
+    for (size_t i = 1; i < r->m.failure_count; i++) {
+        if (r->m.failures[i].number == number) {
+            differ(r, "failure #%llu (%s) is named where the model knows a failure of its own (%s)",
+                   (unsigned long long)number, name_of(r->m.failures[i].code), name_of(known->code));
+        }
+    }
+    known->number = number;
+}
+
+static void match(run *r, rondo_status status, model_verdict verdict) {
+    char story[512];
+    rondo_code code = rondo_status_code(status);
+    say(r, " -> %s", name_of(code));
+    if (code != verdict.code) {
+        story[0] = '\0';
+        if (status != RONDO_OK) (void)rondo_fault_describe(status, story, sizeof story);
+        differ(r, "the model says %s. %s", name_of(verdict.code), story);
+    }
+    if (verdict.failure == 0) return;
+    rondo_status root = rondo_fault_root(status);
+    bind(r, verdict.failure, rondo_status_number(root));
+    if (rondo_status_code(root) != r->m.failures[verdict.failure].code && rondo_status_code(root) != code) {
+        differ(r, "the root is %s, the model says %s", name_of(rondo_status_code(root)),
+               name_of(r->m.failures[verdict.failure].code));
+    }
+}
+
+static uint64_t struck_now(void) {
+    rondo_sim_counts counts;
+    rondo_sim_get_counts(&counts);
+    return counts.failed;
+}
+
+static bool struck(const run *r) {
+    return struck_now() != r->struck_before;
+}
+
+static const uint8_t *bytes_of(const rdo_memory *memory) {
+    const rdo_books *books = rdo_memory_books(memory);
+    if (memory->page == NULL) return NULL;
+    const char *page = memory->host ? memory->place.page : books->backend->host_address(books->device, memory->place.page);
+    return (const uint8_t *)page + memory->place.offset_bytes;
+}
+
+/* Each byte of a live buffer: its claim, and its value where the model knows it. */
+static void compare_cell(run *r, int at) {
+    slot *s = &r->slots[at];
+    const rdo_memory *memory = rdo_memory_find(s->buffer);
+    if (memory == NULL) differ(r, "buffer c%d is gone", at);
+    const uint8_t *bytes = bytes_of(memory);
+    const rdo_ranges *claims = &memory->claims.ranges;
+    const rdo_range *data = rdo_ranges_data(claims);
+    size_t c = 0;
+    for (uint32_t i = 0; i < s->cell->size; i++) {
+        const model_byte *byte = &s->cell->bytes[i];
+        while (c < claims->count && data[c].high <= i) c++;
+        uint64_t number = c < claims->count && data[c].low <= i ? data[c].value : 0;
+        if ((number != 0) != (byte->failure != 0)) {
+            differ(r, "byte %u of c%d is %s, the model says %s", i, at,
+                   number != 0 ? name_of(rondo_status_code(rdo_fault_status(number))) : "good",
+                   name_of(r->m.failures[byte->failure].code));
+        }
+        if (number != 0) {
+            bind(r, byte->failure, number);
+        } else if (byte->known && byte->value != bytes[i]) {
+            differ(r, "byte %u of c%d holds %u, the model says %u", i, at, bytes[i], byte->value);
+        }
+    }
+    /* Rule 9: what a graph or window holds stays where it is. */
+    bool held = s->cell->refs > 1 && memory->page != NULL;
+    if (held && s->held_at != 0 && s->held_at != memory->address) differ(r, "c%d moved though it is held", at);
+    s->held_at = held ? memory->address : 0;
+}
+
+static void check_inside(run *r) {
+    const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, r->device);
+    const rdo_engine *engine = &device->engine;
+    for (uint32_t q = 0; q < engine->queue_count; q++) {
+        const rdo_queue *queue = &engine->queues[q];
+        if (!rdo_window_check(&queue->window)) differ(r, "a window breaks its invariants");
+        for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) {
+            const rdo_pool *pool = &queue->store.pools[kind];
+            for (uint32_t i = 0; i < pool->count; i++) {
+                if (pool->pages[i] != NULL && !rdo_page_check(pool->pages[i])) differ(r, "a page breaks its invariants");
+            }
+        }
+    }
+    if (!rdo_ledger_check()) differ(r, "the ledger breaks its invariants");
+}
+
+static void compare_phases(run *r) {
+    for (uint32_t s = 0; s < r->p->streams; s++) {
+        const model_queue *queue = &r->m.queues[r->m.streams[s].queue];
+        rondo_phase phase = queue->owner == s ? queue->phase : RONDO_PHASE_NONE;
+        if (rondo_capture_phase(r->streams[s]) != phase) differ(r, "stream s%u is not in phase %d", s, (int)phase);
+        if (rondo_stream_is_capturing(r->streams[s]) != (phase != RONDO_PHASE_NONE)) {
+            differ(r, "stream s%u says wrongly whether it captures", s);
+        }
+    }
+}
+
+static bool is_alive(const slot *s) {
+    return s->cell != NULL && s->cell->alive;
+}
+
+static void compare(run *r) {
+    compare_phases(r);
+    for (int i = 0; i < CELLS; i++) {
+        if (is_alive(&r->slots[i])) compare_cell(r, i);
+    }
+    if (r->index % 16 == 0) check_inside(r);
+}
+
+/* ---- choosing ---- */
+
+/* A slot of [first, first + count), alive if there is one, now and then a dead one. */
+static int choose_slot(run *r, int first, int count) {
+    uint32_t w = word(r);
+    int at = first + (int)(w % (uint32_t)count);
+    if (w % 41 == 0 && r->slots[at].cell != NULL) return at;
+    for (int i = 0; i < count; i++) {
+        int candidate = first + (at - first + i) % count;
+        if (is_alive(&r->slots[candidate])) return candidate;
+    }
+    return at;
+}
+
+static uint32_t size_of(const slot *s) {
+    return is_alive(s) ? s->cell->size : 8;
+}
+
+/* How many bytes an operation on spans of at most `most` bytes takes. */
+static uint32_t choose_size(run *r, uint32_t most) {
+    uint32_t w = word(r), how = w % 16;
+    if (how == 0) return 0;
+    if (how < 6 || most < 2) return most;
+    return 1 + (w >> 8) % (most < 64 || how == 15 ? most : 64);
+}
+
+/* An operation as it is given to Rondo and to the model. */
+typedef struct action {
+    model_op op;
+    rondo_span spans[MODEL_ACCESSES];
+    uint32_t count;
+    uint64_t rows, row_bytes, pitches[2];
+    uint8_t data[8192];
+} action;
+
+static void add_span(run *r, action *a, int at, uint32_t low, uint32_t size, uint32_t mode) {
+    slot *s = &r->slots[at];
+    say(r, "%s c%d[%u,+%u]", mode == RONDO_READS ? "" : mode == RONDO_WRITES ? " >" : " <>", at, low, size);
+    a->spans[a->count++] = rondo_slice(s->buffer, low, size);
+    if (!is_alive(s)) {
+        if (a->op.bad == RONDO_CODE_OK) a->op.bad = RONDO_STALE;
+        return;
+    }
+    a->op.accesses[a->op.access_count++] = (model_access){s->cell, low, size, 1, size, mode};
+}
+
+static int first_of(uint32_t kind, uint32_t span) {
+    bool host = (kind == STEP_WRITE_LIVE && span == 1) || (kind == STEP_READ_ASYNC && span == 0);
+    return host ? FIRST_HOST : kind == STEP_FAIL_IF && span == 0 ? 0 : FIRST_DEVICE;
+}
+
+static int count_of(int first) {
+    return first == 0 ? FLAGS : first == FIRST_HOST ? HOST_CELLS : DEVICE_CELLS;
+}
+
+static const struct shape {
+    uint32_t count, modes[MODEL_ACCESSES];
+} shapes[] = {
+    [STEP_FILL] = {1, {RONDO_WRITES}},
+    [STEP_WRITE] = {1, {RONDO_WRITES}},
+    [STEP_WRITE_LIVE] = {2, {RONDO_WRITES, RONDO_READS}},
+    [STEP_READ_ASYNC] = {2, {RONDO_WRITES, RONDO_READS}},
+    [STEP_COPY] = {2, {RONDO_WRITES, RONDO_READS}},
+    [STEP_COPY_2D] = {2, {RONDO_WRITES, RONDO_READS}},
+    [STEP_MIX] = {2, {RONDO_READS, RONDO_WRITES}},
+    [STEP_BUMP] = {1, {RONDO_READS_WRITES}},
+    [STEP_ADD] = {3, {RONDO_READS, RONDO_READS, RONDO_WRITES}},
+    [STEP_FAIL_IF] = {2, {RONDO_READS, RONDO_WRITES}},
+    [STEP_NEXT] = {2, {RONDO_READS, RONDO_WRITES}},
+    [STEP_HOST] = {2, {RONDO_READS, RONDO_WRITES}},
+};
+
+static bool overlaps_anything(const model_op *op) {
+    for (uint32_t i = 1; i < op->access_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            bool written = ((op->accesses[i].mode | op->accesses[j].mode) & RONDO_WRITES) != 0;
+            if (written && model_overlap(&op->accesses[i], &op->accesses[j])) return true;
+        }
+    }
+    return false;
+}
+
+static void choose_spans(run *r, action *a, uint32_t kind) {
+    const struct shape *shape = &shapes[kind];
+    uint32_t count = shape->count, most = UINT32_MAX;
+    int at[MODEL_ACCESSES] = {0};
+    bool inout = kind == STEP_HOST && choose(r, 2) == 0;
+    if (inout) count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        int first = first_of(kind, i);
+        if (kind == STEP_HOST && choose(r, 2) == 0) first = FIRST_HOST;
+        at[i] = choose_slot(r, first, count_of(first));
+        bool flag = first == 0;
+        if (!flag && size_of(&r->slots[at[i]]) < most) most = size_of(&r->slots[at[i]]);
+    }
+    /* Bytes on themselves, where the kernel allows that. */
+    if (kind == STEP_NEXT && choose(r, 2) == 0) at[1] = at[0];
+    if (most > sizeof a->data) most = sizeof a->data;
+    uint32_t size = choose_size(r, most);
+    for (uint32_t i = 0; i < count; i++) {
+        bool flag = first_of(kind, i) == 0;
+        uint32_t room = size_of(&r->slots[at[i]]), span = flag ? 4 : size;
+        if (span > room) span = room;
+        uint32_t low = flag ? 0 : word(r) % (room - span + 1);
+        if (kind == STEP_NEXT && i == 1 && at[1] == at[0]) low = (uint32_t)a->spans[0].offset_bytes;
+        add_span(r, a, at[i], low, span, inout ? (uint32_t)RONDO_READS_WRITES : shape->modes[i]);
+    }
+}
+
+/* Makes rectangles of the two spans of a copy. */
+static void choose_rows(run *r, action *a) {
+    uint64_t size = a->spans[0].size_bytes;
+    a->rows = 1 + choose(r, 3);
+    a->row_bytes = size / a->rows > 0 ? 1 + choose(r, (uint32_t)(size / a->rows)) : 0;
+    uint64_t most = a->rows > 1 ? (size - a->row_bytes) / (a->rows - 1) : size;
+    for (int i = 0; i < 2; i++) {
+        a->pitches[i] = a->row_bytes + (most > a->row_bytes ? choose(r, (uint32_t)(most - a->row_bytes + 1)) : 0);
+    }
+    say(r, " rows %llu x %llu at %llu, %llu", (unsigned long long)a->rows, (unsigned long long)a->row_bytes,
+        (unsigned long long)a->pitches[0], (unsigned long long)a->pitches[1]);
+    for (uint32_t i = 0; i < a->op.access_count; i++) {
+        model_access *access = &a->op.accesses[i];
+        bool target = access->mode == RONDO_WRITES;
+        access->row_bytes = (uint32_t)a->row_bytes;
+        access->rows = (uint32_t)a->rows;
+        access->pitch = (uint32_t)a->pitches[target ? 0 : 1];
+    }
+    /* Of a copy whose target is no good, nothing is known. */
+    if (a->op.bad != RONDO_CODE_OK && !(a->op.access_count == 1 && a->op.accesses[0].mode == RONDO_WRITES)) {
+        a->op.access_count = 0;
+    }
+}
+
+static void choose_pattern(run *r, action *a) {
+    static const uint32_t lengths[] = {1, 1, 2, 4, 8, 16};
+    a->op.pattern_bytes = lengths[choose(r, 6)];
+    if (a->spans[0].size_bytes % a->op.pattern_bytes != 0 && choose(r, 8) != 0) a->op.pattern_bytes = 1;
+    for (uint32_t i = 0; i < sizeof a->op.pattern; i++) a->op.pattern[i] = (uint8_t)(word(r) >> (i & 15));
+    bool uneven = a->spans[0].size_bytes % a->op.pattern_bytes != 0;
+    if (a->op.bad == RONDO_CODE_OK && uneven) a->op.bad = RONDO_RANGE;
+}
+
+/* One source of a copy is cut short now and then. */
+static void spoil_sizes(run *r, action *a, uint32_t kind) {
+    bool sized = kind == STEP_COPY || kind == STEP_WRITE_LIVE || kind == STEP_READ_ASYNC;
+    if (!sized || a->spans[1].size_bytes == 0 || choose(r, 40) != 0) return;
+    a->spans[1].size_bytes--;
+    if (a->op.bad == RONDO_CODE_OK) a->op.bad = RONDO_RANGE;
+    say(r, " (sizes differ)");
+}
+
+static const char *const kind_names[] = {"fill", "write", "write_live", "read_async", "copy", "copy_2d", "mix",
+                                         "bump", "add",   "fail_if",    "next",       "host"};
+
+static void make_action(run *r, action *a, uint32_t kind) {
+    memset(a, 0, offsetof(action, data));
+    a->op.kind = (model_kind)kind;
+    a->op.value = word(r);
+    say(r, "s%u %s", r->step->stream, kind_names[kind]);
+    choose_spans(r, a, kind);
+    if (kind == STEP_FILL) choose_pattern(r, a);
+    if (kind == STEP_COPY_2D) choose_rows(r, a);
+    if (kind == STEP_HOST) a->op.may_fail = choose(r, 3) == 0;
+    spoil_sizes(r, a, kind);
+    bool may_alias = kind == STEP_COPY || kind == STEP_NEXT;
+    if (a->op.bad == RONDO_CODE_OK && !may_alias && overlaps_anything(&a->op)) a->op.bad = RONDO_ALIASED;
+    say(r, " value %u%s", a->op.value & 255, a->op.may_fail ? " may fail" : "");
+}
+
+/* ---- issuing ---- */
+
+typedef struct host_job {
+    uint8_t value;
+    bool may_fail;
+} host_job;
+
+static int host_work(void *user, const rondo_host_access *accesses, size_t count) {
+    const host_job *job = user;
+    const uint8_t *in = accesses[0].data;
+    uint8_t *out = accesses[count - 1].data;
+    for (uint64_t i = 0; i < accesses[count - 1].span.size_bytes; i++) out[i] = in[i] ^ job->value;
+    return job->may_fail && host_calls_fail ? 3 : 0;
+}
+
+static rondo_status issue_host(run *r, const action *a) {
+    rondo_host_access accesses[MODEL_ACCESSES] = {0};
+    host_job *job = malloc(sizeof *job);
+    if (job == NULL) abort();
+    *job = (host_job){(uint8_t)a->op.value, a->op.may_fail};
+    for (uint32_t i = 0; i < a->count; i++) {
+        accesses[i].span = a->spans[i];
+        accesses[i].mode = a->count == 1 ? RONDO_READS_WRITES : i == 0 ? RONDO_READS : RONDO_WRITES;
+    }
+    rondo_status status =
+        rondo_host_call(r->streams[r->step->stream], host_work, job, free, accesses, a->count, "host");
+    if (status != RONDO_OK) free(job);
+    return status;
+}
+
+static rondo_status issue_launch(run *r, const action *a) {
+    rondo_arg args[MODEL_ACCESSES + 1];
+    size_t count = 0;
+    for (uint32_t i = 0; i < a->count; i++) args[count++] = rondo_arg_span(a->spans[i]);
+    bool value = a->op.kind == MODEL_MIX || a->op.kind == MODEL_BUMP || a->op.kind == MODEL_FAIL_IF;
+    if (value) args[count++] = rondo_arg_value(&a->op.value, sizeof a->op.value);
+    uint64_t items = a->spans[a->count - 1].size_bytes;
+    return rondo_launch(r->streams[r->step->stream], r->kernels[a->op.kind - MODEL_MIX], rondo_grid_1d(items), args,
+                        count, kind_names[a->op.kind]);
+}
+
+static rondo_status issue(run *r, action *a) {
+    rondo_stream *stream = r->streams[r->step->stream];
+    rondo_rect target = {a->spans[0], a->pitches[0]}, source = {a->spans[1], a->pitches[1]};
+    switch (a->op.kind) {
+    case MODEL_FILL: return rondo_fill(stream, a->spans[0], a->op.pattern, a->op.pattern_bytes, "fill");
+    case MODEL_WRITE:
+        for (uint32_t i = 0; i < a->spans[0].size_bytes; i++) a->data[i] = (uint8_t)(a->op.value + 7 * i);
+        return rondo_write(stream, a->spans[0], a->data, "write");
+    case MODEL_WRITE_LIVE: return rondo_write_live(stream, a->spans[0], a->spans[1], "live");
+    case MODEL_READ_ASYNC: return rondo_read_async(stream, a->spans[1], a->spans[0], "async");
+    case MODEL_COPY: return rondo_copy(stream, a->spans[0], a->spans[1], "copy");
+    case MODEL_COPY_2D: return rondo_copy_2d(stream, target, source, a->row_bytes, a->rows, "2d");
+    case MODEL_HOST: return issue_host(r, a);
+    default: return issue_launch(r, a);
+    }
+}
+
+static void step_operation(run *r, uint32_t kind) {
+    static action a;
+    make_action(r, &a, kind);
+    if (a.op.bad == RONDO_CODE_OK && model_reads_own_fresh(&r->m, r->step->stream, &a.op)) {
+        say(r, " (left out)");
+        return;
+    }
+    rondo_status status = issue(r, &a);
+    bool recorded_write = a.op.kind == MODEL_WRITE && rondo_status_code(status) == RONDO_NO_ROOM;
+    match(r, status, model_issue(&r->m, r->step->stream, &a.op, !recorded_write));
+}
+
+static void step_set_flag(run *r) {
+    uint32_t on = choose(r, 3) == 0, at = choose(r, FLAGS);
+    model_op op = {.kind = MODEL_FILL, .pattern_bytes = 4, .pattern = {(uint8_t)on}, .access_count = 1};
+    op.accesses[0] = (model_access){r->slots[at].cell, 0, 4, 1, 4, RONDO_WRITES};
+    say(r, "s%u set flag c%u to %u", r->step->stream, at, on);
+    rondo_status status =
+        rondo_fill(r->streams[r->step->stream], rondo_whole(r->slots[at].buffer), op.pattern, 4, "flag");
+    match(r, status, model_issue(&r->m, r->step->stream, &op, true));
+}
+
+static void step_event(run *r, model_kind kind) {
+    uint32_t event = choose(r, MODEL_EVENTS);
+    model_op op = {.kind = kind, .event = event};
+    bool record = kind == MODEL_EVENT_RECORD;
+    say(r, "s%u event_%s e%u", r->step->stream, record ? "record" : "wait", event);
+    rondo_stream *stream = r->streams[r->step->stream];
+    rondo_status status = record ? rondo_event_record(stream, r->events[event], "event")
+                                 : rondo_event_wait(stream, r->events[event], "event");
+    match(r, status, model_issue(&r->m, r->step->stream, &op, true));
+}
+
+static void step_event_status(run *r) {
+    uint32_t at = choose(r, MODEL_EVENTS);
+    const model_event *event = &r->m.events[at];
+    say(r, "event_status e%u", at);
+    rondo_code code = !event->recorded ? RONDO_STATE : event->completed ? RONDO_CODE_OK : RONDO_NOT_READY;
+    match(r, rondo_event_status(r->events[at]), (model_verdict){code, 0});
+}
+
+/* ---- reading ---- */
+
+static bool choose_access(run *r, uint32_t mode, rondo_span *out_span, model_access *out_access) {
+    int first = choose(r, 4) == 0 ? FIRST_HOST : FIRST_DEVICE, at = choose_slot(r, first, count_of(first));
+    slot *s = &r->slots[at];
+    uint32_t room = size_of(s), size = choose_size(r, room), low = word(r) % (room - size + 1);
+    say(r, " c%d[%u,+%u]", at, low, size);
+    *out_span = rondo_slice(s->buffer, low, size);
+    *out_access = (model_access){s->cell, low, size, 1, size, mode};
+    return is_alive(s);
+}
+
+static void step_read(run *r) {
+    static uint8_t data[8192];
+    rondo_span span;
+    model_access access;
+    say(r, "s%u read", r->step->stream);
+    bool alive = choose_access(r, RONDO_READS, &span, &access);
+    rondo_status status = rondo_read(r->streams[r->step->stream], span, data, "read");
+    model_verdict verdict = {RONDO_STALE, 0};
+    if (alive) verdict = model_read(&r->m, r->step->stream, &access);
+    match(r, status, verdict);
+    for (uint32_t i = 0; status == RONDO_OK && i < access.row_bytes; i++) {
+        const model_byte *byte = &access.cell->bytes[access.low + i];
+        if (byte->known && byte->value != data[i]) {
+            differ(r, "byte %u read is %u, the model says %u", access.low + i, data[i], byte->value);
+        }
+    }
+}
+
+static void step_span_status(run *r) {
+    rondo_span span;
+    model_access access;
+    say(r, "span_status");
+    bool alive = choose_access(r, RONDO_READS, &span, &access);
+    rondo_status status = rondo_span_status(span);
+    match(r, status, alive ? model_span_status(&r->m, &access) : (model_verdict){RONDO_STALE, 0});
+}
+
+static void step_host_wait(run *r) {
+    int at = choose_slot(r, FIRST_HOST, HOST_CELLS);
+    slot *s = &r->slots[at];
+    say(r, "host_wait c%d", at);
+    rondo_status status = rondo_host_wait(s->buffer);
+    model_access access = {s->cell, 0, size_of(s), 1, size_of(s), RONDO_READS};
+    match(r, status, is_alive(s) ? model_span_status(&r->m, &access) : (model_verdict){RONDO_STALE, 0});
+}
+
+static void step_map(run *r) {
+    rondo_span span;
+    model_access access;
+    void *data;
+    uint32_t mode = 1 + choose(r, 3), value = word(r);
+    if (r->m.map_count == MODEL_MAPS) return;
+    say(r, "s%u map mode %u", r->step->stream, mode);
+    bool alive = choose_access(r, mode, &span, &access);
+    rondo_status status = rondo_map(r->streams[r->step->stream], span, (rondo_access_mode)mode, &data);
+    match(r, status, alive ? model_map_span(&r->m, r->step->stream, &access) : (model_verdict){RONDO_STALE, 0});
+    for (uint32_t i = 0; status == RONDO_OK && (mode & RONDO_WRITES) != 0 && i < access.row_bytes; i++) {
+        model_byte *byte = &access.cell->bytes[access.low + i];
+        byte->value = ((uint8_t *)data)[i] = (uint8_t)(value + i);
+        byte->known = true;
+    }
+}
+
+static void step_unmap(run *r) {
+    rondo_span span;
+    model_access access;
+    say(r, "unmap");
+    bool alive = choose_access(r, RONDO_READS, &span, &access);
+    if (r->m.map_count != 0 && choose(r, 6) != 0) { /* one that there is */
+        const model_map *map = &r->m.maps[choose(r, (uint32_t)r->m.map_count)];
+        int at = 0;
+        while (r->slots[at].cell != map->cell) at++;
+        access = (model_access){map->cell, map->low, map->size, 1, map->size, RONDO_READS};
+        span = rondo_slice(r->slots[at].buffer, map->low, map->size);
+        alive = true;
+        say(r, " no: c%d[%u,+%u]", at, map->low, map->size);
+    }
+    rondo_status status = rondo_unmap(r->streams[r->step->stream], span);
+    match(r, status, alive ? model_unmap(&r->m, &access) : (model_verdict){RONDO_STALE, 0});
+}
+
+/* ---- memory ---- */
+
+static uint32_t choose_bytes(run *r) {
+    static const uint32_t sizes[] = {0, 1, 4, 16, 24, 64, 64, 100, 128, 200, 256, 300, 700, 3000};
+    uint32_t w = word(r);
+    return r->p->layout == 0 && w % 7 == 0 ? 5000 : sizes[(w >> 4) % 14];
+}
+
+static int empty_slot(run *r, int first, int count) {
+    for (int i = 0; i < count; i++) {
+        int at = first + (int)((r->step->words[0] + (uint32_t)i) % (uint32_t)count);
+        if (!is_alive(&r->slots[at])) return at;
+    }
+    return -1;
+}
+
+static void fill_slot(run *r, int at, rondo_buffer buffer, model_cell *cell) {
+    const model_queue *queue = &r->m.queues[r->m.streams[r->step->stream].queue];
+    bool own = queue->phase == RONDO_PHASE_RECORDING && queue->owner == r->step->stream;
+    if (own) cell->window = queue->window;
+    r->slots[at] = (slot){buffer, cell, 0};
+}
+
+/* A reservation that failed: only the window or the backend may be the reason. */
+static void refuse_reservation(run *r, rondo_status status, bool host) {
+    const model_queue *queue = &r->m.queues[r->m.streams[r->step->stream].queue];
+    rondo_code code = rondo_status_code(status), expected = host ? RONDO_NO_HOST_MEMORY : RONDO_NO_DEVICE_MEMORY;
+    if (queue->phase == RONDO_PHASE_RECORDING) {
+        expected = RONDO_NO_ROOM;
+    } else if (!struck(r)) {
+        differ(r, "%s though nothing failed", name_of(code));
+    } else if (r->m.rule.result == RONDO_BACKEND_TOO_BIG || r->m.rule.result == RONDO_BACKEND_DEVICE_LOST) {
+        expected = model_backend_code(r->m.rule.result);
+    } else if (r->m.rule.result != RONDO_BACKEND_DEVICE_FULL) {
+        expected = RONDO_NO_HOST_MEMORY;
+    }
+    match(r, status, (model_verdict){expected, model_reservation_failed(&r->m, r->step->stream, expected)});
+}
+
+static void step_create(run *r, bool host) {
+    int at = host ? empty_slot(r, FIRST_HOST, HOST_CELLS) : empty_slot(r, FIRST_DEVICE, DEVICE_CELLS);
+    rondo_buffer buffer;
+    (void)word(r);
+    uint32_t size = choose_bytes(r);
+    rondo_usage usage = choose(r, 4) == 0 ? (rondo_usage)choose(r, 3) : RONDO_USAGE_GENERAL;
+    if (at < 0) return;
+    if (host && size == 0) size = 1;
+    say(r, "s%u create %sc%d of %u bytes, usage %d", r->step->stream, host ? "host block " : "", at, size, (int)usage);
+    rondo_stream *stream = r->streams[r->step->stream];
+    rondo_status status =
+        host ? rondo_host_create(stream, size, &buffer) : rondo_buffer_create(stream, size, usage, &buffer);
+    if (status != RONDO_OK) {
+        refuse_reservation(r, status, host);
+        return;
+    }
+    if (r->slots[at].cell != NULL) model_cell_unref(r->slots[at].cell);
+    fill_slot(r, at, buffer, model_cell_new(&r->m, size, host, false));
+}
+
+static void step_import(run *r) {
+    int at = empty_slot(r, FIRST_DEVICE, DEVICE_CELLS);
+    rondo_buffer buffer;
+    (void)word(r);
+    uint32_t size = 64 * (1 + choose(r, 4));
+    if (at < 0) return;
+    uint8_t *data = aligned_alloc(64, size);
+    if (data == NULL) abort();
+    say(r, "s%u import c%d of %u bytes", r->step->stream, at, size);
+    memset(data, 0x11, size);
+    rondo_status status = rondo_buffer_import(r->streams[r->step->stream], data, size, free, data, &buffer);
+    if (status != RONDO_OK) {
+        rondo_backend_result result = r->m.rule.result;
+        free(data);
+        rondo_code code = result == RONDO_BACKEND_NO_MEMORY    ? RONDO_NO_HOST_MEMORY
+                          : result == RONDO_BACKEND_NO_SUPPORT ? RONDO_UNSUPPORTED
+                                                               : RONDO_BACKEND;
+        match(r, status, (model_verdict){struck(r) ? code : RONDO_CODE_OK, 0});
+        return;
+    }
+    if (r->slots[at].cell != NULL) model_cell_unref(r->slots[at].cell);
+    r->slots[at] = (slot){buffer, model_cell_new(&r->m, size, false, true), 0};
+    for (uint32_t i = 0; i < size; i++) r->slots[at].cell->bytes[i].value = 0x11;
+}
+
+/* The cell stays in its slot, dead, so that its number can still be used. */
+static void release_slot(run *r, int at) {
+    r->slots[at].cell->refs++;
+    rondo_buffer_release(r->slots[at].buffer);
+    model_cell_release(&r->m, r->slots[at].cell);
+}
+
+static void step_release(run *r) {
+    int first = choose(r, 4) == 0 ? FIRST_HOST : FIRST_DEVICE, at = choose_slot(r, first, count_of(first));
+    if (!is_alive(&r->slots[at])) return;
+    say(r, "release c%d", at);
+    release_slot(r, at);
+}
+
+static void step_trim(run *r) {
+    bool whole = choose(r, 2) == 0;
+    const model_queue *queue = &r->m.queues[r->m.streams[r->step->stream].queue];
+    bool own = queue->phase == RONDO_PHASE_RECORDING && queue->owner == r->step->stream;
+    say(r, whole ? "device trim" : "s%u trim", r->step->stream);
+    rondo_status status = whole ? rondo_device_trim(r->device, NULL) : rondo_stream_trim(r->streams[r->step->stream]);
+    match(r, status, (model_verdict){!whole && own ? RONDO_FORBIDDEN : RONDO_CODE_OK, 0});
+}
+
+/* ---- windows ---- */
+
+static void step_begin(run *r) {
+    uint32_t stream = r->step->stream;
+    say(r, "s%u begin", stream);
+    rondo_status status = rondo_capture_begin(r->streams[stream]);
+    rondo_code code = rondo_status_code(status);
+    model_verdict verdict = model_begin(&r->m, stream);
+    bool no_room = code == RONDO_NO_DEVICE_MEMORY || code == RONDO_NO_HOST_MEMORY;
+    if (verdict.code == RONDO_CODE_OK && no_room && struck(r)) {
+        model_begin_failed(&r->m, stream);
+        verdict.code = code;
+    }
+    match(r, status, verdict);
+}
+
+static graph_slot *graph_room(run *r) {
+    for (int i = 0; i < GRAPHS; i++) {
+        if (r->graphs[i].graph == NULL) return &r->graphs[i];
+    }
+    graph_slot *g = &r->graphs[r->step->words[0] % GRAPHS];
+    rondo_graph_release(g->graph);
+    model_graph_drop(g->model);
+    *g = (graph_slot){0};
+    return g;
+}
+
+static void check_graph(run *r, const graph_slot *g) {
+    rondo_graph_info info;
+    uint64_t live_in, written;
+    rondo_status status = rondo_graph_get_info(g->graph, &info);
+    if (status != RONDO_OK) differ(r, "a graph has no info");
+    model_graph_bytes(&r->m, g->model, &live_in, &written);
+    if (info.nodes != g->model->ops.count) differ(r, "a graph has %llu nodes", (unsigned long long)info.nodes);
+    if (info.replays != g->model->replays) {
+        differ(r, "a graph has %llu replays, the model says %llu", (unsigned long long)info.replays,
+               (unsigned long long)g->model->replays);
+    }
+    if (info.live_in_bytes != live_in && !g->model->temporaries) {
+        differ(r, "a graph has %llu bytes live-in, the model says %llu", (unsigned long long)info.live_in_bytes,
+               (unsigned long long)live_in);
+    }
+    if (info.written_bytes != written && !g->model->temporaries) {
+        differ(r, "a graph writes %llu bytes, the model says %llu", (unsigned long long)info.written_bytes,
+               (unsigned long long)written);
+    }
+}
+
+static void step_end(run *r) {
+    uint32_t flags = choose(r, 4) == 0 ? RONDO_END_ALLOW_EMPTY : RONDO_END_DEFAULT, stream = r->step->stream;
+    model_cell *cells[CELLS];
+    rondo_graph *graph;
+    model_graph *made;
+    for (int i = 0; i < CELLS; i++) cells[i] = r->slots[i].cell;
+    say(r, "s%u end%s", stream, flags != 0 ? " allowing empty" : "");
+    graph_slot *room = graph_room(r);
+    rondo_status status = rondo_capture_end(r->streams[stream], flags, &graph);
+    bool overlap = rondo_status_code(status) == RONDO_OVERLAP && model_may_overlap(&r->m, stream, cells, CELLS);
+    model_verdict verdict = model_end(&r->m, stream, flags != 0, overlap, &made);
+    if (made != NULL) *room = (graph_slot){graph, made};
+    match(r, status, verdict);
+    if (made == NULL) return;
+    say(r, " g%d of %zu nodes", (int)(room - r->graphs), made->ops.count);
+    check_graph(r, room);
+}
+
+static void step_window_info(run *r) {
+    rondo_window_info info;
+    const model_queue *queue = &r->m.queues[r->m.streams[r->step->stream].queue];
+    bool own = queue->phase == RONDO_PHASE_RECORDING && queue->owner == r->step->stream;
+    say(r, "s%u window info", r->step->stream);
+    rondo_status status = rondo_capture_get_info(r->streams[r->step->stream], &info);
+    match(r, status, (model_verdict){own ? RONDO_CODE_OK : RONDO_STATE, 0});
+    if (!own) return;
+    if (info.ops != queue->ops.count) differ(r, "a window holds %llu operations", (unsigned long long)info.ops);
+    if ((info.doomed_by != RONDO_OK) != (queue->doomed != 0)) differ(r, "a window says wrongly whether it is doomed");
+    if (queue->doomed != 0) bind(r, queue->doomed, rondo_status_number(info.doomed_by));
+}
+
+/* ---- graphs ---- */
+
+static graph_slot *choose_graph(run *r) {
+    uint32_t at = choose(r, GRAPHS);
+    for (uint32_t i = 0; i < GRAPHS; i++) {
+        graph_slot *g = &r->graphs[(at + i) % GRAPHS];
+        if (g->graph == NULL) continue;
+        say(r, " g%d", (int)(g - r->graphs));
+        return g;
+    }
+    say(r, " none");
+    return NULL;
+}
+
+static void step_replay(run *r) {
+    say(r, "s%u replay", r->step->stream);
+    graph_slot *g = choose_graph(r);
+    if (g == NULL) return;
+    rondo_status status = rondo_graph_replay(g->graph, r->streams[r->step->stream]);
+    uint64_t number = rondo_status_number(rondo_fault_root(status));
+    match(r, status, model_replay(&r->m, g->model, r->step->stream, number));
+}
+
+static void step_graph_release(run *r) {
+    say(r, "release graph");
+    graph_slot *g = choose_graph(r);
+    if (g == NULL) return;
+    rondo_graph_release(g->graph);
+    model_graph_drop(g->model);
+    *g = (graph_slot){0};
+}
+
+static void step_graph_info(run *r) {
+    say(r, "info of graph");
+    graph_slot *g = choose_graph(r);
+    if (g != NULL) check_graph(r, g);
+}
+
+static const char *const span_params[][MODEL_ACCESSES] = {
+    {"a", "out", NULL}, {"x", NULL, NULL}, {"a", "b", "out"}, {"flag", "out", NULL}, {"a", "out", NULL}};
+
+static void step_update_value(run *r) {
+    say(r, "update value of");
+    graph_slot *g = choose_graph(r);
+    if (g == NULL || g->model->ops.count == 0) return;
+    size_t node = choose(r, (uint32_t)g->model->ops.count);
+    model_op *op = &g->model->ops.data[node];
+    uint32_t value = word(r);
+    say(r, " node %zu to %u", node, value & 255);
+    rondo_update update = rondo_update_value(node, "k", &value, sizeof value);
+    rondo_status status = rondo_graph_update(g->graph, &update, 1);
+    bool has = op->kind == MODEL_MIX || op->kind == MODEL_BUMP || op->kind == MODEL_FAIL_IF;
+    match(r, status, (model_verdict){has ? RONDO_CODE_OK : RONDO_INVALID, 0});
+    if (has) op->value = value;
+}
+
+static void step_update_span(run *r) {
+    say(r, "update span of");
+    graph_slot *g = choose_graph(r);
+    if (g == NULL || g->model->ops.count == 0) return;
+    size_t node = choose(r, (uint32_t)g->model->ops.count);
+    model_op *op = &g->model->ops.data[node];
+    if (!model_op_is_launch(op)) return;
+    uint32_t access = choose(r, op->access_count), size = op->accesses[access].row_bytes;
+    bool flag = op->kind == MODEL_FAIL_IF && access == 0;
+    int at = flag ? choose_slot(r, 0, FLAGS) : choose_slot(r, FIRST_DEVICE, DEVICE_CELLS);
+    slot *s = &r->slots[at];
+    /* Memory of a window lies on other memory of it, which only the recording itself knows how to use. */
+    if (s->cell == NULL || s->cell->window != 0 || op->accesses[access].cell->window != 0) return;
+    if (is_alive(s) && s->cell->size < size) return;
+    uint32_t low = is_alive(s) ? word(r) % (s->cell->size - size + 1) : 0;
+    /* Shifted bytes of itself: what comes out would depend on the order of the items. */
+    if (op->kind == MODEL_NEXT && op->accesses[1 - access].cell == s->cell && op->accesses[1 - access].low != low) return;
+    say(r, " node %zu %s to c%d[%u,+%u]", node, span_params[op->kind - MODEL_MIX][access], at, low, size);
+    rondo_update update = rondo_update_span(node, span_params[op->kind - MODEL_MIX][access],
+                                            rondo_slice(s->buffer, low, size));
+    rondo_status status = rondo_graph_update(g->graph, &update, 1);
+    match(r, status, model_update_span(&r->m, g->model, node, access, s->cell, low));
+    check_graph(r, g);
+}
+
+/* ---- the rest ---- */
+
+/* Streams fold onto queues by id. */
+static rondo_stream *new_stream(run *r, uint32_t at) {
+    rondo_stream *stream;
+    rondo_status status = rondo_stream_create(r->device, &stream);
+    if (status != RONDO_OK) differ(r, "no stream");
+    r->m.streams[at] = (model_stream){(uint32_t)(rondo_stream_id(stream) % r->p->queues), 0};
+    return stream;
+}
+
+static void step_stream(run *r) {
+    uint32_t at = r->step->stream;
+    say(r, "s%u is released and made anew", at);
+    rondo_stream_release(r->streams[at]);
+    model_stream_release(&r->m, at);
+    /* Queues are used in turn, so that the same seed meets the same neighbours in every process. */
+    r->streams[at] = new_stream(r, at);
+    say(r, " on queue %u", r->m.streams[at].queue);
+}
+
+static void do_step(run *r) {
+    uint32_t kind = r->step->kind, stream = r->step->stream;
+    switch (kind) {
+    case STEP_SET_FLAG: step_set_flag(r); break;
+    case STEP_FLIP_HOST:
+        host_calls_fail = r->m.host_fails = !r->m.host_fails;
+        say(r, "host calls that may fail now %s", host_calls_fail ? "do" : "do not");
+        break;
+    case STEP_READ: step_read(r); break;
+    case STEP_SPAN_STATUS: step_span_status(r); break;
+    case STEP_SYNC:
+        say(r, "s%u sync", stream);
+        match(r, rondo_stream_sync(r->streams[stream]), model_sync(&r->m, stream));
+        break;
+    case STEP_HOST_WAIT: step_host_wait(r); break;
+    case STEP_CREATE: step_create(r, false); break;
+    case STEP_RELEASE: step_release(r); break;
+    case STEP_HOST_CREATE: step_create(r, true); break;
+    case STEP_IMPORT: step_import(r); break;
+    case STEP_EVENT_RECORD: step_event(r, MODEL_EVENT_RECORD); break;
+    case STEP_EVENT_WAIT: step_event(r, MODEL_EVENT_WAIT); break;
+    case STEP_EVENT_STATUS: step_event_status(r); break;
+    case STEP_PREPARE:
+        say(r, "s%u prepare", stream);
+        match(r, rondo_capture_prepare(r->streams[stream]), model_prepare(&r->m, stream));
+        break;
+    case STEP_BEGIN: step_begin(r); break;
+    case STEP_END: step_end(r); break;
+    case STEP_ABORT:
+        say(r, "s%u abort", stream);
+        match(r, rondo_capture_abort(r->streams[stream]), model_abort(&r->m, stream));
+        break;
+    case STEP_WINDOW_INFO: step_window_info(r); break;
+    case STEP_REPLAY: step_replay(r); break;
+    case STEP_GRAPH_RELEASE: step_graph_release(r); break;
+    case STEP_GRAPH_INFO: step_graph_info(r); break;
+    case STEP_UPDATE_VALUE: step_update_value(r); break;
+    case STEP_UPDATE_SPAN: step_update_span(r); break;
+    case STEP_TRIM: step_trim(r); break;
+    case STEP_MAP: step_map(r); break;
+    case STEP_UNMAP: step_unmap(r); break;
+    case STEP_STREAM: step_stream(r); break;
+    default: step_operation(r, kind); break;
+    }
+}
+
+/* Which call of the backend a step makes, so that a rule can strike it. */
+static rondo_sim_call call_of(uint32_t kind) {
+    switch (kind) {
+    case STEP_REPLAY: return RONDO_SIM_GRAPH_SUBMIT;
+    case STEP_END:
+    case STEP_UPDATE_SPAN: return RONDO_SIM_GRAPH_BUILD;
+    case STEP_IMPORT: return RONDO_SIM_PAGE_IMPORT;
+    case STEP_CREATE:
+    case STEP_HOST_CREATE:
+    case STEP_BEGIN: return RONDO_SIM_PAGE_ALLOC;
+    default: return RONDO_SIM_SUBMIT;
+    }
+}
+
+static void arm(run *r) {
+    static const rondo_backend_result results[] = {
+        RONDO_BACKEND_NOT_RUN,  RONDO_BACKEND_FAILED,     RONDO_BACKEND_NO_MEMORY,
+        RONDO_BACKEND_NOT_RUN,  RONDO_BACKEND_DEVICE_FULL, RONDO_BACKEND_DEVICE_LOST};
+    uint8_t f = r->step->fault;
+    rondo_sim_reset();
+    r->struck_before = 0;
+    r->m.armed = f != 0;
+    r->m.rule_seen = r->m.struck = 0;
+    if (f == 0) return;
+    rondo_sim_fault *rule = &r->m.rule;
+    *rule = (rondo_sim_fault){.call = call_of(r->step->kind), .nth = 1, .count = f % 2, .reason = 9};
+    rule->result = results[(f >> 1) % 6];
+    bool replay = rule->call == RONDO_SIM_GRAPH_SUBMIT;
+    if (!replay && rule->call != RONDO_SIM_SUBMIT && rule->result == RONDO_BACKEND_FAILED) {
+        rule->result = RONDO_BACKEND_NOT_RUN;
+    }
+    if (replay) rule->node = (f >> 4) % 4;
+    if (replay && f >= 192) rule->nth = 2;
+    if (!rondo_sim_fail(rule)) abort();
+    say(r, "[%s %llu of %s, node %llu, result %d] ", rule->count == 0 ? "from" : "at", (unsigned long long)rule->nth,
+        replay ? "replay" : "call", (unsigned long long)rule->node, (int)rule->result);
+}
+
+static void open_all(run *r) {
+    static const rondo_memory_layout layouts[] = {
+        {.small_page_bytes = 4096, .small_max_bytes = 256, .page_min_bytes = 4096, .page_max_bytes = 1 << 16},
+        {.small_page_bytes = 1024, .small_max_bytes = 128, .page_min_bytes = 4096, .page_max_bytes = 8192},
+        {.small_page_bytes = 512, .small_max_bytes = 64, .page_min_bytes = 1024, .page_max_bytes = 4096}};
+    rondo_device_desc desc = {.max_queues = r->p->queues, .workers = 1, .debug_fresh = r->p->debug_fresh};
+    desc.memory = layouts[r->p->layout];
+    rondo_sim_reset();
+    if (rondo_device_open("sim", &desc, &r->device) != RONDO_OK) differ(r, "no device");
+    for (int i = 0; i < SIM_KERNELS; i++) {
+        if (rondo_kernel_create(r->device, &sim_kernels[i], &r->kernels[i]) != RONDO_OK) differ(r, "no kernel");
+    }
+    for (int i = 0; i < MODEL_EVENTS; i++) {
+        if (rondo_event_create(r->device, &r->events[i]) != RONDO_OK) differ(r, "no event");
+    }
+    rondo_stream *turn = NULL; /* ids go on from program to program: the first stream is always on queue 0 */
+    do {
+        rondo_stream_release(turn);
+        turn = new_stream(r, 0);
+    } while (rondo_stream_id(turn) % r->p->queues != 0);
+    r->streams[0] = turn;
+    for (uint32_t s = 1; s < r->p->streams; s++) r->streams[s] = new_stream(r, s);
+    for (int i = 0; i < FLAGS; i++) {
+        static const uint8_t zeros[4];
+        if (rondo_buffer_create(r->streams[0], 4, RONDO_USAGE_GENERAL, &r->slots[i].buffer) != RONDO_OK ||
+            rondo_write(r->streams[0], rondo_whole(r->slots[i].buffer), zeros, NULL) != RONDO_OK) {
+            differ(r, "no flag");
+        }
+        r->slots[i].cell = model_cell_new(&r->m, 4, false, true);
+    }
+}
+
+/* When all is gone nothing is left: no claim, no failure, no byte [M6, T5]. */
+static void close_all(run *r, uint64_t carried_before) {
+    rondo_device_stats stats;
+    uint64_t kept = 1;
+    rondo_sim_reset();
+    for (int i = 0; i < GRAPHS; i++) {
+        if (r->graphs[i].graph == NULL) continue;
+        rondo_graph_release(r->graphs[i].graph);
+        model_graph_drop(r->graphs[i].model);
+    }
+    for (int i = 0; i < CELLS; i++) {
+        if (is_alive(&r->slots[i])) release_slot(r, i);
+    }
+    for (uint32_t s = 0; s < r->p->streams; s++) {
+        rondo_stream_release(r->streams[s]);
+        model_stream_release(&r->m, s);
+    }
+    for (int i = 0; i < MODEL_EVENTS; i++) rondo_event_release(r->events[i]);
+    for (int i = 0; i < SIM_KERNELS; i++) rondo_kernel_release(r->kernels[i]);
+    for (int i = 0; i < CELLS; i++) {
+        if (r->slots[i].cell != NULL) model_cell_unref(r->slots[i].cell);
+    }
+    if (rondo_device_trim(r->device, &kept) != RONDO_OK || kept != 0) differ(r, "memory is left");
+    if (rondo_device_get_stats(r->device, &stats) != RONDO_OK) differ(r, "no stats");
+    if (stats.streams + stats.kernels + stats.events + stats.graphs + stats.buffers + stats.host_blocks != 0) {
+        differ(r, "objects are left");
+    }
+    if (stats.tainted_allocations != 0 || rondo_fault_live_count() != carried_before) differ(r, "claims are left");
+    rondo_device_release(r->device);
+}
+
+bool program_run(const program *p, bool verbose, char *out_text) {
+    run *volatile r = calloc(1, sizeof *r);
+    uint64_t carried_before = rondo_fault_live_count();
+    if (r == NULL) abort();
+    r->p = p;
+    r->text = out_text;
+    host_calls_fail = false;
+    model_init(&r->m);
+    r->m.debug_fresh = p->debug_fresh;
+    if (setjmp(r->differs) != 0) {
+        if (verbose) printf("      %s\n", r->line);
+        return false; /* the state is no longer known, so it is left as it is */
+    }
+    open_all(r);
+    for (r->index = 0; r->index < p->count; r->index++) {
+        r->step = &p->steps[r->index];
+        r->line_length = r->word = 0;
+        r->line[0] = '\0';
+        arm(r);
+        if (verbose) (void)fflush(stdout); /* the next step may crash */
+        if (r->step->stream < p->streams) do_step(r);
+        rondo_sim_reset();
+        if (r->line[0] == '\0') continue;
+        compare(r);
+        if (verbose) printf("%5zu %s\n", r->index, r->line);
+    }
+    r->line_length = 0;
+    say(r, "the end");
+    close_all(r, carried_before);
+    model_finish(&r->m);
+    free(r);
+    return true;
+}
