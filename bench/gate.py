@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the instructions that the hot paths take with those of budget.txt.
 
-usage: gate.py --program rondo-gate [--write]
+usage: gate.py [--program build/release/bin/rondo-gate] [--write]
 
 Instructions do not depend on how busy the machine is, so a path that has become dearer shows at once. Each path is run
 with two counts under callgrind; the difference, divided, is what one turn costs. More than 2 % over the budget
@@ -14,7 +14,9 @@ import shutil
 import subprocess
 import sys
 
-BUDGET = pathlib.Path(__file__).resolve().parent / "budget.txt"
+HERE = pathlib.Path(__file__).resolve().parent
+BUDGET = HERE / "budget.txt"
+PROGRAM = HERE.parent / "build" / "release" / "bin" / "rondo-gate"
 ALLOWED = 1.02
 FEW = 1000
 
@@ -88,10 +90,12 @@ def compare(measured, budget):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage="gate.py --program rondo-gate [--write]")
-    parser.add_argument("--program", required=True)
+    parser = argparse.ArgumentParser(usage="gate.py [--program build/release/bin/rondo-gate] [--write]")
+    parser.add_argument("--program", default=str(PROGRAM))
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if not pathlib.Path(options.program).is_file():
+        sys.exit(f"gate: {options.program} is missing; ./x budget builds it")
     if shutil.which("valgrind") is None:
         sys.exit("gate: valgrind is missing; on Debian: apt-get install valgrind")
     measured, built = measure(options.program), compiler(options.program)

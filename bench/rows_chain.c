@@ -18,8 +18,8 @@ static void replay_and_eager(const char *name, bool with_eager) {
 /* A second thread that does with its own side what the first does with its own, at the same time. It spins, so that
  * both start together; it lives only while the row is measured. */
 typedef struct partner {
-    _Atomic uint64_t order; /* number of the order; odd ones never come */
-    _Atomic uint64_t done;
+    _Atomic uint64_t order; /* number of the latest order */
+    _Atomic uint64_t done;  /* number of the latest order that is carried out */
     _Atomic bool quit;
     bench_side side;
     uint64_t steps;

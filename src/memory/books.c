@@ -61,6 +61,7 @@ rdo_callback *rdo_callback_new(rondo_release_fn fn, void *user) {
 void rdo_books_call_later(rdo_books *books, rdo_callback *callback) {
     callback->next = books->callbacks;
     books->callbacks = callback;
+    atomic_store(&books->due, true);
 }
 
 static void free_page(const rdo_books *books, rdo_page *page) {
@@ -86,6 +87,7 @@ void rdo_books_free_pages(rdo_books *books) {
 }
 
 void rdo_books_settle(rdo_books *books) {
+    if (!atomic_exchange(&books->due, false)) return; /* whoever makes something due after this says so again */
     rdo_books_free_pages(books);
     rdo_lock_take(&books->lock);
     rdo_callback *callbacks = books->callbacks;

@@ -44,6 +44,7 @@ struct rdo_books {
     rdo_store *stores;          /* one per queue */
     rdo_page *pages_to_free;
     rdo_callback *callbacks;    /* due */
+    _Atomic bool due;           /* there are pages to free or callbacks to make; may be looked at without the lock */
     rdo_import_bytes *imports;
     size_t import_count, import_capacity;
     rdo_holder *holders; /* a graph each */

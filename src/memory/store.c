@@ -25,6 +25,7 @@ static void discard_page(rdo_page *page) {
     unlink_page(page);
     page->next_free = page->books->pages_to_free;
     page->books->pages_to_free = page;
+    atomic_store(&page->books->due, true);
 }
 
 void rdo_store_finish(rdo_store *store) {
@@ -277,7 +278,7 @@ void rdo_store_sweep(rdo_store *store) {
 /* Overwrites what the user released, so that debug runs notice who still relies on it [W9]. */
 static void scribble(rdo_memory *memory) {
     rdo_books *books = rdo_memory_books(memory);
-    if (!books->debug_fresh || memory->page == NULL || memory->imported) return;
+    if (memory->page == NULL || memory->imported) return;
     void *page = memory->host ? memory->page->handle
                               : books->backend->host_address(books->device, memory->page->handle);
     if (page != NULL) memset((char *)page + memory->place.offset_bytes, 0xDB, memory->size);
@@ -300,11 +301,16 @@ void rdo_memory_recycle(rdo_return *item) {
     rdo_lock_take(&books->lock);
     bool needed = memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
                   (memory->page != NULL && memory->page->slices[memory->slice].guards != 0);
-    rdo_lock_give(&books->lock);
-    if (needed) return;
-    /* Nobody can find it any more, so it stays unneeded while the lock is not held. */
-    scribble(memory);
-    rdo_lock_take(&books->lock);
+    if (!needed && books->debug_fresh) {
+        /* Nobody can find it any more, so it stays unneeded while the lock is not held. */
+        rdo_lock_give(&books->lock);
+        scribble(memory);
+        rdo_lock_take(&books->lock);
+    }
+    if (needed) {
+        rdo_lock_give(&books->lock);
+        return;
+    }
     rdo_claims_clear(&memory->claims, &books->claimed);
     unaccount(memory);
     if (memory->host_data != NULL && !memory->staging) rdo_books_unimport(books, memory->host_data);

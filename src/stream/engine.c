@@ -84,7 +84,7 @@ static void defer(rdo_engine *engine) {
 
 static void settle(rdo_engine *engine) {
     RDO_ASSERT(rdo_this_thread.held == 0);
-    if (rdo_engine_unsettled(engine)) sweep_queues(engine);
+    if (atomic_load(&engine->books.returning) != 0) sweep_queues(engine);
     rdo_books_settle(&engine->books);
     rdo_lock_take(&engine->books.lock);
     bool over = is_over(engine);

@@ -26,10 +26,28 @@ rondo_status rdo_readable(const rdo_where *where, const rdo_access *access) {
 
 /* ---- reading ---- */
 
+/* A host block is read here: backends know places on device pages only. */
+static rondo_status fetch_bytes(rdo_call *call, const rdo_access *access, void *data) {
+    rondo_backend_outcome outcome = {0};
+    rondo_place place = {access->place.page, access->place.offset_bytes + access->low};
+    rdo_count_own(&call->queue->transfers);
+    if (access->host) {
+        memcpy(data, (const char *)place.page + place.offset_bytes, (size_t)access->row_bytes);
+        return RONDO_OK;
+    }
+    rondo_backend_op resolved = {.kind = RONDO_OP_READ, .host = data, .size_bytes = access->row_bytes, .rows = 1};
+    resolved.source = place;
+    resolved.source_pitch_bytes = access->row_bytes;
+    resolved.target_pitch_bytes = access->row_bytes;
+    rdo_this_thread.work_depth++;
+    rondo_backend_result result = call->engine->books.backend->submit(call->queue->backend_queue, &resolved, &outcome);
+    rdo_this_thread.work_depth--;
+    return rdo_backend_status(&call->where, result, &outcome);
+}
+
 /* Waits for its turn, checks, and copies, all in one stay among the registered operations. */
 static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
     rdo_op_extents extents;
-    rondo_backend_outcome outcome = {0};
     rdo_engine *engine = call->engine;
     rdo_op op = {.kind = RONDO_NODE_READ_ASYNC, .accesses = access, .access_count = 1};
     rdo_lock_take(&engine->books.lock);
@@ -50,17 +68,7 @@ static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
     }
     if (status == RONDO_OK) status = rdo_readable(&call->where, access);
     rdo_lock_give(&engine->books.lock);
-    if (status == RONDO_OK) {
-        rondo_backend_op resolved = {.kind = RONDO_OP_READ, .host = data, .size_bytes = access->row_bytes, .rows = 1};
-        resolved.source = (rondo_place){access->place.page, access->place.offset_bytes + access->low};
-        resolved.source_pitch_bytes = access->row_bytes;
-        resolved.target_pitch_bytes = access->row_bytes;
-        rdo_this_thread.work_depth++;
-        rondo_backend_result result = engine->books.backend->submit(call->queue->backend_queue, &resolved, &outcome);
-        rdo_this_thread.work_depth--;
-        rdo_count_own(&call->queue->transfers);
-        status = rdo_backend_status(&call->where, result, &outcome);
-    }
+    if (status == RONDO_OK) status = fetch_bytes(call, access, data);
     rdo_lock_take(&engine->books.lock);
     if (entered) rdo_order_leave(&engine->order, &engine->books, &extents.entry);
     if (--access->memory->uses == 0) rdo_memory_settle(access->memory);

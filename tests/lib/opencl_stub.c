@@ -193,10 +193,13 @@ static ocl_program s_clCreateProgramWithSource(ocl_context context, uint32_t cou
     STRIKE_NULL("clCreateProgramWithSource", out_error);
     (void)context;
     size_t size_bytes = 1;
-    for (uint32_t i = 0; i < count; i++) size_bytes += sizes[i];
+    for (uint32_t i = 0; i < count; i++) size_bytes += sizes[i] != 0 ? sizes[i] : strlen(texts[i]);
     struct object *object = new_object(KIND_PROGRAM, out_error);
     object->text = calloc(1, size_bytes);
-    for (uint32_t i = 0, at = 0; i < count; at += (uint32_t)sizes[i++]) memcpy(object->text + at, texts[i], sizes[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        strncat(object->text, texts[i], sizes[i] != 0 ? sizes[i] : strlen(texts[i]));
+    }
+    snprintf(opencl_stub.last_text, sizeof opencl_stub.last_text, "%s", object->text);
     return (ocl_program)(void *)object;
 }
 

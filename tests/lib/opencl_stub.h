@@ -33,6 +33,7 @@ struct opencl_stub {
     uint64_t last_global[3], last_local[3];
     uint32_t last_dimensions;
     bool last_any_local;
+    char last_text[131072]; /* that a program was made of */
 };
 extern struct opencl_stub opencl_stub;
 

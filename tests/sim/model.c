@@ -783,7 +783,7 @@ model_verdict model_read(model *m, uint32_t stream, const model_access *access) 
     if (window.code != RONDO_CODE_OK || total(access) == 0) return window;
     if (meets_map(m, &(model_op){.access_count = 1, .accesses = {*access}})) return refused(RONDO_BUSY);
     model_verdict status = model_span_status(m, access);
-    if (status.code == RONDO_CODE_OK && model_strikes(m, RONDO_SIM_SUBMIT)) {
+    if (status.code == RONDO_CODE_OK && !access->cell->host && model_strikes(m, RONDO_SIM_SUBMIT)) {
         return refused(m->rule.result == RONDO_BACKEND_FAILED ? RONDO_BACKEND : model_backend_code(m->rule.result));
     }
     return status;

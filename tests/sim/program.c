@@ -69,6 +69,9 @@ typedef enum step_kind {
     STEP_MAP,
     STEP_UNMAP,
     STEP_STREAM,
+    STEP_FILL_LAST, /* of a stream: the buffer that it made last */
+    STEP_USE_LAST,
+    STEP_RELEASE_LAST,
     STEP_KINDS
 } step_kind;
 
@@ -83,13 +86,13 @@ static const uint8_t usual_weights[STEP_KINDS] = {
     [STEP_ABORT] = 1,       [STEP_WINDOW_INFO] = 1,  [STEP_REPLAY] = 12,      [STEP_GRAPH_RELEASE] = 2,
     [STEP_GRAPH_INFO] = 2,  [STEP_UPDATE_VALUE] = 2, [STEP_UPDATE_SPAN] = 3,  [STEP_TRIM] = 2,
     [STEP_MAP] = 2,         [STEP_UNMAP] = 2,        [STEP_STREAM] = 1,
+    [STEP_FILL_LAST] = 2,   [STEP_USE_LAST] = 2,     [STEP_RELEASE_LAST] = 1,
 };
 
 /* ---- making a program ---- */
 
 typedef struct maker {
     program *p;
-    size_t capacity;
     uint64_t random;
     uint32_t weights[STEP_KINDS], total;
     uint32_t burst_percent, fault_percent;
@@ -97,11 +100,11 @@ typedef struct maker {
 
 static void add_step(maker *k, uint32_t kind, uint32_t stream) {
     program *p = k->p;
-    if (p->count == k->capacity) return;
     program_step *step = &p->steps[p->count++];
     step->kind = (uint8_t)kind;
     step->stream = (uint8_t)stream;
-    step->fault = below(&k->random, 100) < k->fault_percent ? (uint8_t)(1 + below(&k->random, 255)) : 0;
+    uint32_t percent = kind == STEP_REPLAY ? 3 * k->fault_percent : k->fault_percent;
+    step->fault = below(&k->random, 100) < percent ? (uint8_t)(1 + below(&k->random, 255)) : 0;
     for (int w = 0; w < PROGRAM_WORDS; w++) step->words[w] = (uint32_t)next_random(&k->random);
 }
 
@@ -115,25 +118,60 @@ static uint32_t any_stream(maker *k) {
     return below(&k->random, k->p->streams);
 }
 
+enum { MOST_TEMPORARIES = 12, MOST_IN_ONE_GO = 64 };
+
+/* What a step does with buffers that come and go: the same in the warm-up and in the window. */
+static size_t make_temporaries(maker *k, program_step *out) {
+    static const uint8_t kinds[] = {STEP_CREATE, STEP_FILL_LAST, STEP_FILL_LAST, STEP_USE_LAST, STEP_RELEASE_LAST};
+    size_t count = below(&k->random, 3) == 0 ? 0 : below(&k->random, MOST_TEMPORARIES);
+    for (size_t i = 0; i < count; i++) {
+        out[i].kind = i % 4 == 0 ? STEP_CREATE : kinds[below(&k->random, 5)];
+        for (int w = 0; w < PROGRAM_WORDS; w++) out[i].words[w] = (uint32_t)next_random(&k->random);
+    }
+    return count;
+}
+
+static void add_copy(maker *k, const program_step *step, uint32_t stream) {
+    add_step(k, step->kind, stream);
+    memcpy(k->p->steps[k->p->count - 1].words, step->words, sizeof step->words);
+}
+
 /* A whole capture, more or less: windows that are met by chance alone seldom seal. */
 static void add_burst(maker *k) {
-    uint32_t owner = any_stream(k), warm = below(&k->random, 4), kept = below(&k->random, 12);
+    program_step temporaries[MOST_TEMPORARIES];
+    uint32_t owner = any_stream(k), warm = below(&k->random, 4), kept = below(&k->random, 8);
+    size_t count = make_temporaries(k, temporaries), next = 0;
     add_step(k, STEP_PREPARE, owner);
     for (uint32_t i = 0; i < warm; i++) add_step(k, any_kind(k), owner);
+    for (size_t i = 0; i < count; i++) add_copy(k, &temporaries[i], owner);
     add_step(k, STEP_BEGIN, owner);
-    for (uint32_t i = 0; i < kept; i++) {
+    while (kept != 0 || next < count) {
+        if (next < count && (kept == 0 || below(&k->random, 2) == 0)) {
+            add_copy(k, &temporaries[next++], owner);
+            continue;
+        }
         uint32_t kind = any_kind(k);
         bool ends = kind == STEP_END || kind == STEP_ABORT || kind == STEP_STREAM || kind == STEP_PREPARE;
         if (ends && below(&k->random, 4) != 0) kind = STEP_MIX;
         add_step(k, kind, below(&k->random, 5) != 0 ? owner : any_stream(k));
+        kept--;
     }
     add_step(k, STEP_END, owner);
 }
 
+/* Something to work with. */
+static void add_beginning(maker *k) {
+    for (uint32_t i = 0; i < 4; i++) {
+        add_step(k, STEP_CREATE, any_stream(k));
+        add_step(k, STEP_WRITE, any_stream(k));
+    }
+    add_step(k, STEP_HOST_CREATE, any_stream(k));
+}
+
 void program_make(program *p, uint64_t seed, size_t steps) {
-    maker k = {.p = p, .capacity = steps, .random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1};
+    maker k = {.p = p, .random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1};
     *p = (program){.seed = seed};
-    p->steps = calloc(steps + 1, sizeof *p->steps);
+    p->steps = calloc(steps + MOST_IN_ONE_GO, sizeof *p->steps);
     if (p->steps == NULL) abort();
     p->streams = 1 + below(&k.random, MODEL_STREAMS);
     p->queues = 1 + below(&k.random, MODEL_QUEUES);
@@ -148,6 +186,8 @@ void program_make(program *p, uint64_t seed, size_t steps) {
         k.weights[kind] = usual_weights[kind] * (factor == 0 && needed ? 1 : factor);
         k.total += k.weights[kind];
     }
+    p->care = below(&k.random, 4) * 33;
+    if (below(&k.random, 8) != 0) add_beginning(&k);
     while (p->count < steps) {
         if (below(&k.random, 100) < k.burst_percent) {
             add_burst(&k);
@@ -155,6 +195,7 @@ void program_make(program *p, uint64_t seed, size_t steps) {
             add_step(&k, any_kind(&k), any_stream(&k));
         }
     }
+    if (p->count > steps) p->count = steps;
 }
 
 void program_free(program *p) {
@@ -187,6 +228,7 @@ typedef struct run {
     const program_step *step;
     size_t index;
     uint32_t word; /* the next random number of the step */
+    int last[MODEL_STREAMS]; /* the slot of the buffer that a stream made last */
     uint64_t struck_before;
     jmp_buf differs;
     char *text;
@@ -366,6 +408,34 @@ static int choose_slot(run *r, int first, int count) {
     return at;
 }
 
+static bool is_spoiled(const model_cell *cell) {
+    for (uint32_t i = 0; i < cell->size; i++) {
+        if (cell->bytes[i].failure != 0) return true;
+    }
+    return false;
+}
+
+/* Whether an operation that has `count` other spans would rather not use the slot. */
+static bool is_awkward(const run *r, int at, const int *others, uint32_t count, uint32_t mode) {
+    const slot *s = &r->slots[at];
+    if (!is_alive(s) || s->cell->size == 0) return true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (others[i] == at) return true;
+    }
+    return (mode & RONDO_READS) != 0 && is_spoiled(s->cell);
+}
+
+static int choose_with_care(run *r, int first, const int *others, uint32_t count, uint32_t mode) {
+    int slots = first == 0 ? FLAGS : first == FIRST_HOST ? HOST_CELLS : DEVICE_CELLS;
+    int at = choose_slot(r, first, slots);
+    if (word(r) % 100 >= r->p->care) return at;
+    for (int i = 0; i < slots; i++) {
+        int candidate = first + (at - first + i) % slots;
+        if (!is_awkward(r, candidate, others, count, mode)) return candidate;
+    }
+    return at;
+}
+
 static uint32_t size_of(const slot *s) {
     return is_alive(s) ? s->cell->size : 8;
 }
@@ -443,7 +513,7 @@ static void choose_spans(run *r, action *a, uint32_t kind) {
     for (uint32_t i = 0; i < count; i++) {
         int first = first_of(kind, i);
         if (kind == STEP_HOST && choose(r, 2) == 0) first = FIRST_HOST;
-        at[i] = choose_slot(r, first, count_of(first));
+        at[i] = choose_with_care(r, first, at, i, inout ? (uint32_t)RONDO_READS_WRITES : shape->modes[i]);
         bool flag = first == 0;
         if (!flag && size_of(&r->slots[at[i]]) < most) most = size_of(&r->slots[at[i]]);
     }
@@ -589,6 +659,54 @@ static void step_operation(run *r, uint32_t kind) {
     rondo_status status = issue(r, &a);
     bool recorded_write = a.op.kind == MODEL_WRITE && rondo_status_code(status) == RONDO_NO_ROOM;
     match(r, status, model_issue(&r->m, r->step->stream, &a.op, !recorded_write));
+}
+
+/* ---- the buffer that a stream made last ---- */
+
+/* The cell stays in its slot, dead, so that its number can still be used. */
+static void release_slot(run *r, int at) {
+    r->slots[at].cell->refs++;
+    rondo_buffer_release(r->slots[at].buffer);
+    model_cell_release(&r->m, r->slots[at].cell);
+}
+
+static void step_fill_last(run *r) {
+    slot *s = &r->slots[r->last[r->step->stream]];
+    model_op op = {.kind = MODEL_FILL, .pattern_bytes = 1, .pattern = {(uint8_t)word(r)}, .access_count = 1};
+    if (!is_alive(s)) return;
+    say(r, "s%u fill all of c%d with %u", r->step->stream, r->last[r->step->stream], op.pattern[0]);
+    op.accesses[0] = (model_access){s->cell, 0, s->cell->size, 1, s->cell->size, RONDO_WRITES};
+    rondo_status status = rondo_fill(r->streams[r->step->stream], rondo_whole(s->buffer), op.pattern, 1, "whole");
+    match(r, status, model_issue(&r->m, r->step->stream, &op, true));
+}
+
+static void step_use_last(run *r) {
+    static action a;
+    int last = r->last[r->step->stream];
+    uint32_t size = size_of(&r->slots[last]);
+    if (!is_alive(&r->slots[last])) return;
+    memset(&a, 0, offsetof(action, data));
+    a.op.kind = MODEL_MIX;
+    a.op.value = word(r);
+    say(r, "s%u mix", r->step->stream);
+    int to = choose_with_care(r, FIRST_DEVICE, &last, 1, RONDO_WRITES);
+    if (size_of(&r->slots[to]) < size) size = size_of(&r->slots[to]);
+    add_span(r, &a, last, 0, size, RONDO_READS);
+    add_span(r, &a, to, 0, size, RONDO_WRITES);
+    if (a.op.bad == RONDO_CODE_OK && overlaps_anything(&a.op)) a.op.bad = RONDO_ALIASED;
+    if (a.op.bad == RONDO_CODE_OK && model_reads_own_fresh(&r->m, r->step->stream, &a.op)) {
+        say(r, " (left out)");
+        return;
+    }
+    rondo_status status = issue(r, &a);
+    match(r, status, model_issue(&r->m, r->step->stream, &a.op, true));
+}
+
+static void step_release_last(run *r) {
+    int last = r->last[r->step->stream];
+    if (!is_alive(&r->slots[last]) || last < FIRST_DEVICE) return;
+    say(r, "release c%d", last);
+    release_slot(r, last);
 }
 
 static void step_set_flag(run *r) {
@@ -760,6 +878,7 @@ static void step_create(run *r, bool host) {
     }
     if (r->slots[at].cell != NULL) model_cell_unref(r->slots[at].cell);
     fill_slot(r, at, buffer, model_cell_new(&r->m, size, host, false));
+    if (!host) r->last[r->step->stream] = at;
 }
 
 static void step_import(run *r) {
@@ -785,13 +904,6 @@ static void step_import(run *r) {
     if (r->slots[at].cell != NULL) model_cell_unref(r->slots[at].cell);
     r->slots[at] = (slot){buffer, model_cell_new(&r->m, size, false, true), 0};
     for (uint32_t i = 0; i < size; i++) r->slots[at].cell->bytes[i].value = 0x11;
-}
-
-/* The cell stays in its slot, dead, so that its number can still be used. */
-static void release_slot(run *r, int at) {
-    r->slots[at].cell->refs++;
-    rondo_buffer_release(r->slots[at].buffer);
-    model_cell_release(&r->m, r->slots[at].cell);
 }
 
 static void step_release(run *r) {
@@ -865,13 +977,13 @@ static void step_end(run *r) {
     model_graph *made;
     for (int i = 0; i < CELLS; i++) cells[i] = r->slots[i].cell;
     say(r, "s%u end%s", stream, flags != 0 ? " allowing empty" : "");
-    graph_slot *room = graph_room(r);
     rondo_status status = rondo_capture_end(r->streams[stream], flags, &graph);
     bool overlap = rondo_status_code(status) == RONDO_OVERLAP && model_may_overlap(&r->m, stream, cells, CELLS);
     model_verdict verdict = model_end(&r->m, stream, flags != 0, overlap, &made);
-    if (made != NULL) *room = (graph_slot){graph, made};
     match(r, status, verdict);
     if (made == NULL) return;
+    graph_slot *room = graph_room(r);
+    *room = (graph_slot){graph, made};
     say(r, " g%d of %zu nodes", (int)(room - r->graphs), made->ops.count);
     check_graph(r, room);
 }
@@ -1033,6 +1145,9 @@ static void do_step(run *r) {
     case STEP_MAP: step_map(r); break;
     case STEP_UNMAP: step_unmap(r); break;
     case STEP_STREAM: step_stream(r); break;
+    case STEP_FILL_LAST: step_fill_last(r); break;
+    case STEP_USE_LAST: step_use_last(r); break;
+    case STEP_RELEASE_LAST: step_release_last(r); break;
     default: step_operation(r, kind); break;
     }
 }

@@ -23,6 +23,7 @@ typedef struct program {
     uint64_t seed;
     /* The universe, drawn from the seed. */
     uint32_t streams, queues, layout;
+    uint32_t care; /* of a hundred choices, how many avoid what would be refused */
     bool debug_fresh;
     program_step *steps;
     size_t count;

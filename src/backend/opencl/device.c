@@ -23,7 +23,8 @@ rondo_backend_result rdo_ocl_refuse(rondo_backend_outcome *outcome, rondo_backen
 }
 
 rondo_backend_result rdo_ocl_failed(rondo_backend_outcome *outcome, const char *call, int32_t error) {
-    return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "%s ended with %s (%d)", call, rdo_ocl_error_name(error), error);
+    return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "%s ended with %s (%d)", call, rdo_ocl_error_name(error),
+                          error);
 }
 
 /* ---- finding devices ---- */

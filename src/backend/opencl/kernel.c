@@ -47,9 +47,12 @@ struct text {
     char line[32]; /* tells the compiler where the user's text goes on */
 };
 
+/* An empty piece is left out: to OpenCL, length 0 means that the piece goes on to its end. */
 static void add_piece(struct text *text, const char *piece, size_t size_bytes) {
-    text->piece[text->count] = piece;
-    text->size_bytes[text->count++] = size_bytes;
+    if (size_bytes != 0) {
+        text->piece[text->count] = piece;
+        text->size_bytes[text->count++] = size_bytes;
+    }
 }
 
 static const char *skip_blanks(const char *at) {
@@ -91,6 +94,9 @@ static void take_text(const char *source, struct text *out) {
         line = *end != '\0' ? end + 1 : end;
     }
     add_piece(out, source, strlen(source));
+    if (out->count == 0) {
+        out->piece[out->count++] = source; /* empty as it is */
+    }
 }
 
 /* Whatever can change what the driver makes of the text. Each part goes with its end, so that none runs into the
@@ -358,7 +364,11 @@ static struct rdo_ocl_kernel *describe(struct rdo_ocl_device *device, const rond
     kernel->can_fail = desc->can_fail;
     kernel->param_count = (uint32_t)desc->param_count;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
-        kernel->value_bytes[i] = desc->params[i].kind == RONDO_PARAM_VALUE ? desc->params[i].size_bytes : 0;
+        if (desc->params[i].kind == RONDO_PARAM_VALUE) {
+            kernel->value_bytes[i] = desc->params[i].size_bytes;
+            kernel->value_param[kernel->value_count++] = i;
+            kernel->value_total_bytes += desc->params[i].size_bytes;
+        }
     }
     for (int axis = 0; axis < 3; axis++) {
         kernel->group[axis] = desc->group[axis];
@@ -406,7 +416,7 @@ static rondo_backend_result make_object(struct rdo_ocl_kernel *kernel, const str
     }
     kernel->object = rdo_ocl_object_take(kernel, &error);
     if (kernel->object == NULL) {
-        return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "the text has no kernel '%.40s' (clCreateKernel ended with %s)",
+        return rdo_ocl_refuse(outcome, rdo_ocl_result(error), "no kernel '%.40s' in its text: clCreateKernel said %s",
                               kernel->name, rdo_ocl_error_name(error));
     }
     return check_object(kernel, outcome);

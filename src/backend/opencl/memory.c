@@ -125,7 +125,8 @@ rondo_backend_result rdo_ocl_set_place(const struct rdo_ocl_device *device, ocl_
                                        rondo_place place, ocl_mem *out_made, rondo_backend_outcome *outcome) {
     *out_made = NULL;
     bool buffers = device->memory == RDO_OCL_BUFFERS;
-    if (place.page == NULL || (buffers && place.offset_bytes >= ((const struct rdo_ocl_page *)place.page)->size_bytes)) {
+    const struct rdo_ocl_page *page = place.page;
+    if (page == NULL || (buffers && place.offset_bytes >= page->size_bytes)) {
         place = (rondo_place){device->spare, 0};
     }
     if (buffers) {

@@ -125,6 +125,8 @@ struct rdo_ocl_kernel {
     char *name;
     uint32_t param_count;
     uint32_t value_bytes[RONDO_MAX_PARAMS]; /* 0: a buffer */
+    uint32_t value_count, value_total_bytes;
+    uint32_t value_param[RONDO_MAX_PARAMS]; /* which parameters are values */
     size_t group[3];                        /* 0 in x: none */
     size_t max_local;
     bool hidden; /* written in the kernel language: the grid and the status word follow the parameters */

@@ -89,7 +89,8 @@ void rdo_sim_mark_copied(rondo_place target, rondo_place source, uint64_t size_b
 }
 
 uint64_t rdo_sim_fresh_bytes(rondo_place place, uint64_t size_bytes) {
+    const struct rdo_sim_page *page = place.page;
     uint64_t fresh = 0;
-    for (uint64_t i = 0; i < size_bytes; i++) fresh += !is_written(place.page, place.offset_bytes + i);
+    for (uint64_t i = 0; i < size_bytes; i++) fresh += !is_written(page, place.offset_bytes + i);
     return fresh;
 }

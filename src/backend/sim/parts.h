@@ -7,7 +7,7 @@
 #define RDO_SIM_ALIGN_BYTES ((size_t)64)
 #define RDO_SIM_FRESH 0xa5 /* what each byte of a new page holds */
 
-/* A page of device memory. Host pages are their bytes: nothing but host code touches them. */
+/* A page of device memory. Host pages are their bytes: no place that a backend is given lies on one. */
 struct rdo_sim_page {
     uint8_t *bytes;
     uint8_t *written; /* a flag per byte, so that queues may mark neighbouring bytes at once; NULL: all are written */

@@ -232,6 +232,52 @@ static void kernels_that_cannot_run_are_refused_at_loading(void **state) {
     close_clean(&bench);
 }
 
+static unsigned count_in(const char *text, const char *words) {
+    unsigned count = 0;
+    for (const char *at = strstr(text, words); at != NULL; at = strstr(at + 1, words)) count++;
+    return count;
+}
+
+/* Wherever the line stands; to OpenCL, a piece of length 0 is one that goes on to its end. */
+static void the_language_takes_the_place_of_the_line_that_includes_it(void **state) {
+    static const struct {
+        const char *before, *line, *after, *directive;
+    } texts[] = {
+        {"", "#include <rondo/kernel_lang.h>", "\n" STUB_ADD " one\n", "\n#line 2\n"},
+        {"/* Words. */\n\n", " # include  <rondo/kernel_lang.h>", "\n" STUB_ADD " two\n", "\n#line 4\n"},
+        {STUB_ADD "\n", "#include <rondo/kernel_lang.h>", "", "\n#line 3"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct bench bench;
+        char source[256];
+        rondo_kernel_desc desc = add_desc();
+        snprintf(source, sizeof source, "%s%s%s", texts[i].before, texts[i].line, texts[i].after);
+        desc.source = source;
+        open_with(&bench, STUB_FINE);
+        rdo_backend_opencl.kernel_unload(bench.device, load(&bench, desc));
+        assert_memory_equal(opencl_stub.last_text, texts[i].before, strlen(texts[i].before));
+        assert_null(strstr(opencl_stub.last_text, "include  <rondo"));
+        assert_int_equal(count_in(opencl_stub.last_text, "#define RONDO_KERNEL("), 1);
+        assert_int_equal(count_in(opencl_stub.last_text, texts[i].directive), 1);
+        assert_string_equal(strstr(opencl_stub.last_text, "\n#line ") + strcspn(texts[i].directive + 1, "\n") + 1,
+                            texts[i].after);
+        close_clean(&bench);
+    }
+}
+
+static void a_plain_text_is_compiled_as_it_is(void **state) {
+    struct bench bench;
+    (void)state;
+    open_with(&bench, STUB_FINE);
+    rdo_backend_opencl.kernel_unload(bench.device, load(&bench, plain_desc()));
+    assert_string_equal(opencl_stub.last_text, plain_desc().source);
+    rondo_kernel_desc desc = plain_desc();
+    desc.source = "";
+    expect_refused(&bench, desc, RONDO_BACKEND_NOT_RUN, "no kernel '" STUB_PLAIN "'");
+    close_clean(&bench);
+}
+
 /* [E4] */
 static void the_compilers_words_are_in_the_message(void **state) {
     struct bench bench;
@@ -566,6 +612,8 @@ int main(void) {
         cmocka_unit_test(memory_of_the_caller_is_taken_only_where_the_device_reaches_all_of_it),
         cmocka_unit_test(host_pages_are_aligned_and_absurd_pages_refused),
         cmocka_unit_test(kernels_that_cannot_run_are_refused_at_loading),
+        cmocka_unit_test(the_language_takes_the_place_of_the_line_that_includes_it),
+        cmocka_unit_test(a_plain_text_is_compiled_as_it_is),
         cmocka_unit_test(the_compilers_words_are_in_the_message),
         cmocka_unit_test(a_launch_finds_its_spans_and_values),
         cmocka_unit_test(spans_may_start_anywhere_but_in_devices_without_shared_memory),
