@@ -139,6 +139,7 @@ static inline rondo_update rondo_update_span(uint64_t node, const char *param, r
  * Errors   INVALID  null, no such label or more than one, no such parameter, value of the wrong size, span for
  *                   a value parameter or the other way round, misaligned, a node that is no launch, a host block
  *          RANGE (no such node; span leaves its buffer), ALIASED, STALE, FOREIGN, REENTRANT, FORKED, NO_HOST_MEMORY
+ *          OVERLAP (the old or new buffer lies where the graph writes a temporary of its window)
  *          All name node and parameter; the graph is as before. */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_graph_update(rondo_graph *graph, const rondo_update *updates,
                                                            size_t count);

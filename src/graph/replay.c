@@ -458,6 +458,23 @@ static bool share_retained(rdo_window *window, const rdo_graph *graph) {
     return true;
 }
 
+static bool touch_guards(rdo_window *window, uint64_t stream_id, const rdo_guard_list *guards) {
+    for (size_t i = 0; i < guards->count; i++) {
+        if (!rdo_window_touch(window, stream_id, guards->data[i].page, guards->data[i].slice)) return false;
+    }
+    return true;
+}
+
+/* Device lock held: the window guards all that the graph guards. What the ops name is not enough: the slice of a
+ * temporary may have been cut up for later ones, and then its op names the first piece only. */
+static bool share_guards(rdo_window *window, uint64_t stream_id, const rdo_graph *graph) {
+    bool done = touch_guards(window, stream_id, &graph->guards);
+    for (const rdo_patch *patch = graph->patches; patch != NULL && done; patch = patch->next) {
+        done = touch_guards(window, stream_id, &patch->guards);
+    }
+    return done;
+}
+
 static rondo_status append_ops(rdo_call *call, const snapshot *s) {
     for (uint64_t node = 0; node < s->count; node++) {
         call->where = rdo_op_where(s->ops[node], call->stream->id, call->queue->window.ops.count);
@@ -478,7 +495,8 @@ static rondo_status append(rdo_call *call, rdo_graph *graph) {
     rdo_books *books = &graph->engine->books;
     snapshot s = {0};
     rdo_lock_take(&books->lock);
-    bool taken = take_snapshot(&s, graph) && share_retained(&call->queue->window, graph);
+    bool taken = take_snapshot(&s, graph) && share_retained(&call->queue->window, graph) &&
+                 share_guards(&call->queue->window, call->stream->id, graph);
     if (taken) guard_snapshot(&s, rdo_page_guard);
     rdo_lock_give(&books->lock);
     rondo_status status;

@@ -55,12 +55,11 @@ static rondo_status abandon(rdo_call *call) {
 
 /* ---- the seal's own check [C5] ---- */
 
-/* Whether recorded ops write all bytes of `memory`. Without memory to tell: no, which is safe. */
-static bool written_whole(const rdo_window *window, const rdo_memory *memory) {
+bool rdo_ops_write_whole(rdo_op *const *ops, size_t count, const rdo_memory *memory) {
     rdo_ranges written = {0};
     bool known = true;
-    for (size_t n = 0; n < window->ops.count && known; n++) {
-        const rdo_op *op = window->ops.data[n];
+    for (size_t n = 0; n < count && known; n++) {
+        const rdo_op *op = ops[n];
         for (uint32_t i = 0; i < op->access_count && known; i++) {
             const rdo_access *access = &op->accesses[i];
             if (!rdo_access_writes(access) || access->id != memory->id) continue;
@@ -81,7 +80,7 @@ static rdo_memory *overlaid_on(const rdo_page *page, const rdo_window *window) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->window != window->id || slice->owner == NULL || !slice->reused) continue;
         bool live = slice->owner->refs != 0 && !slice->owner->staging;
-        if (live && !written_whole(window, slice->owner)) return slice->owner;
+        if (live && !rdo_ops_write_whole(window->ops.data, window->ops.count, slice->owner)) return slice->owner;
     }
     return NULL;
 }

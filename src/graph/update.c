@@ -307,6 +307,54 @@ static rondo_status check_aliases(updating *u, const rdo_program *newest) {
     return RONDO_OK;
 }
 
+/* Device lock held: whether an op writes bytes of `memory` as those of another allocation: a temporary of the graph's
+ * window lay there before [C5]. */
+static bool lies_on_temporary(const updating *u, uint64_t count, const rdo_memory *memory) {
+    uint64_t low = memory->address, high = low + memory->size;
+    for (uint64_t node = 0; node < count; node++) {
+        const rdo_op *op = u->ops[node];
+        for (uint32_t i = 0; i < op->access_count; i++) {
+            const rdo_access *access = &op->accesses[i];
+            if (!rdo_access_writes(access) || access->row_bytes == 0 || access->id == memory->id) continue;
+            if (access->address + access->low < high && low < access->address + rdo_access_high(access)) return true;
+        }
+    }
+    return false;
+}
+
+/* Device lock held. A buffer that lies where the graph writes a temporary is good after a replay only because recorded
+ * work writes it whole afterwards: no update may take that away, and none may let other nodes read it before. */
+static rondo_status check_changed(updating *u, uint64_t count, const rdo_access *was, const rdo_access *is) {
+    const rdo_memory *left = was->memory;
+    bool live = left->id == was->id && left->refs != 0 && left->page != NULL && rdo_access_writes(was);
+    if (live && lies_on_temporary(u, count, left) && !rdo_ops_write_whole(u->ops, (size_t)count, left)) {
+        REFUSE(RONDO_OVERLAP,
+               "buffer %llu was allocated in the window where an earlier temporary lay, and nothing would write it "
+               "whole any more: each replay would overwrite it",
+               (unsigned long long)was->id);
+    }
+    if (is->page == NULL || !lies_on_temporary(u, count, is->memory)) return RONDO_OK;
+    REFUSE(RONDO_OVERLAP, "buffer %llu lies where the graph writes a temporary of its window",
+           (unsigned long long)is->id);
+}
+
+/* Device lock held. */
+static rondo_status check_overlaid(updating *u, const rdo_program *newest) {
+    for (uint64_t node = 0; u->ops != NULL && node < newest->count; node++) {
+        const rdo_op *was = newest->ops[node], *is = u->ops[node];
+        u->where = rdo_op_where(is, 0, node);
+        u->where.operation = "rondo_graph_update";
+        for (uint32_t i = 0; i < was->access_count; i++) {
+            if (was->accesses[i].id == is->accesses[i].id && was->accesses[i].low == is->accesses[i].low &&
+                was->accesses[i].row_bytes == is->accesses[i].row_bytes) {
+                continue;
+            }
+            RDO_TRY(check_changed(u, newest->count, &was->accesses[i], &is->accesses[i]));
+        }
+    }
+    return RONDO_OK;
+}
+
 /* Device lock held. */
 static rondo_status collect(updating *u) {
     const rdo_program *newest = rdo_graph_newest(u->graph);
@@ -321,7 +369,8 @@ static rondo_status collect(updating *u) {
             RDO_TRY(update_span(u, newest, &u->updates[i], param));
         }
     }
-    return check_aliases(u, newest);
+    RDO_TRY(check_aliases(u, newest));
+    return check_overlaid(u, newest);
 }
 
 static rondo_status build_program(updating *u) {

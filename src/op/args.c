@@ -109,7 +109,7 @@ static rondo_status check_grid(const rdo_where *where, rondo_grid grid) {
 }
 
 bool rdo_args_overlap(const rdo_access *a, const rdo_access *b) {
-    if (a->memory != b->memory || a->low >= rdo_access_high(b) || b->low >= rdo_access_high(a)) return false;
+    if (a->id != b->id || a->low >= rdo_access_high(b) || b->low >= rdo_access_high(a)) return false;
     if (a->row_bytes == 0 || b->row_bytes == 0) return false;
     /* Rows ascend and do not overlap within one access, so both are walked once: a rectangle may have millions. */
     for (uint64_t i = 0, j = 0; i < a->rows && j < b->rows;) {
@@ -131,7 +131,7 @@ rondo_status rdo_args_check_alias(const rdo_where *where, const rdo_op *op) {
         const rdo_access *a = &op->accesses[i];
         for (uint32_t j = 0; j < i; j++) {
             const rdo_access *b = &op->accesses[j];
-            if (RDO_LIKELY(a->memory != b->memory)) continue;
+            if (RDO_LIKELY(a->id != b->id)) continue; /* a record may serve another allocation by now, ids are unique */
             if (!rdo_access_writes(a) && !rdo_access_writes(b)) continue;
             if (params[a->param].may_alias || params[b->param].may_alias || !rdo_args_overlap(a, b)) continue;
             REFUSE(RONDO_ALIASED,

@@ -186,7 +186,7 @@ static bool is_missing(void) {
         bool missing = rondo_status_code(status) == RONDO_UNAVAILABLE;
         rondo_fault_describe(status, story, sizeof story);
         if (missing) {
-            printf("skipped: %s\n", story);
+            printf("no case runs: %s\n", story);
         }
         rondo_device_release(device);
         fflush(NULL);
@@ -196,12 +196,19 @@ static bool is_missing(void) {
     return pid > 0 && waitpid(pid, &result, 0) == pid && WIFEXITED(result) && WEXITSTATUS(result) == SKIPPED;
 }
 
+static int show_usage(FILE *output, int result) {
+    fprintf(output, "usage: rondo-conform [--here] BACKEND [FILTER]\n       rondo-conform --list\n");
+    return result;
+}
+
 int main(int argc, char **argv) {
     bool here = false;
     const char *filter = "";
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--here") == 0) {
             here = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            return show_usage(stdout, 0);
         } else if (strcmp(argv[i], "--list") == 0) {
             list_all();
             return 0;
@@ -212,13 +219,12 @@ int main(int argc, char **argv) {
         }
     }
     if (device_name == NULL) {
-        fprintf(stderr, "usage: rondo-conform [--here] BACKEND [FILTER]\n       rondo-conform --list\n");
-        return 2;
+        return show_usage(stderr, 2);
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
     backend = conform_backend_find(device_name);
     if (is_missing()) {
-        return SKIPPED;
+        return backend->name[0] != '\0' ? SKIPPED : 1;
     }
     return run_all(filter, here);
 }

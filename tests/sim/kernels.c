@@ -53,6 +53,7 @@ const rondo_kernel_desc sim_kernels[SIM_KERNELS] = {
     [SIM_MIX] = {.name = "mix", .params = mix_params, .param_count = 3, .native = mix},
     [SIM_BUMP] = {.name = "bump", .params = bump_params, .param_count = 2, .native = bump},
     [SIM_ADD] = {.name = "add", .params = add_params, .param_count = 3, .native = add},
-    [SIM_FAIL_IF] = {.name = "fail_if", .params = fail_if_params, .param_count = 3, .native = fail_if, .can_fail = true},
+    [SIM_FAIL_IF] = {
+        .name = "fail_if", .params = fail_if_params, .param_count = 3, .native = fail_if, .can_fail = true},
     [SIM_NEXT] = {.name = "next", .params = next_params, .param_count = 2, .native = next},
 };

@@ -347,7 +347,7 @@ static model_verdict keep(model *m, model_queue *queue, const model_op *op) {
     if (is_nothing(op)) return ok();
     uint32_t claim = standing_claim(m, queue, op);
     if (claim != 0) {
-        claim_writes(op, claim);
+        if (!queue->defer) claim_writes(op, claim);
         doom(queue, claim);
         return verdict(RONDO_TAINTED, claim);
     }
@@ -364,8 +364,10 @@ static model_verdict keep(model *m, model_queue *queue, const model_op *op) {
 /* An op that cannot be: its outputs, as far as they are known, are claimed [T8]. */
 static model_verdict refuse(model *m, uint32_t stream, const model_op *op, rondo_code code) {
     uint32_t failure = model_new_failure(m, code);
-    if (owns_recording(m, stream)) doom(&m->queues[m->streams[stream].queue], failure);
-    claim_writes(op, failure);
+    model_queue *queue = &m->queues[m->streams[stream].queue];
+    bool recording = owns_recording(m, stream);
+    if (recording) doom(queue, failure);
+    if (!recording || !queue->defer) claim_writes(op, failure);
     return verdict(code, failure);
 }
 
@@ -396,7 +398,9 @@ uint32_t model_reservation_failed(model *m, uint32_t stream, rondo_code code) {
 
 /* Rule 5: leaving without a seal claims every output. */
 static void leave(model_queue *queue, uint32_t failure) {
-    for (size_t i = 0; i < queue->ops.count && failure != 0; i++) claim_writes(&queue->ops.data[i], failure);
+    bool claims = failure != 0 && !queue->defer;
+    for (size_t i = 0; i < queue->ops.count && claims; i++) claim_writes(&queue->ops.data[i], failure);
+    queue->defer = false;
     drop_ops(&queue->ops);
     queue->phase = RONDO_PHASE_NONE;
     queue->doomed = 0;
@@ -498,6 +502,14 @@ model_verdict model_abort(model *m, uint32_t stream) {
     return ok();
 }
 
+void model_defer(model *m, uint32_t stream) {
+    m->queues[m->streams[stream].queue].defer = true;
+}
+
+void model_leave_prepared(model *m, uint32_t stream) {
+    leave(&m->queues[m->streams[stream].queue], 0);
+}
+
 void model_stream_release(model *m, uint32_t stream) {
     model_queue *queue = &m->queues[m->streams[stream].queue];
     if (queue->phase != RONDO_PHASE_NONE && queue->owner == stream) {
@@ -567,7 +579,8 @@ static void look_for_claim(void *user, model_byte *byte) {
     search *s = user;
     if (byte->failure == 0 || byte->intact == s->serial) return;
     uint64_t number = s->m->failures[byte->failure].number;
-    if (s->first == 0 || s->m->failures[s->first].number != 0) s->first = byte->failure; /* a number yet unknown may fit */
+    /* A number that is not known yet may be the one. */
+    if (s->first == 0 || s->m->failures[s->first].number != 0) s->first = byte->failure;
     if (number != 0 && number == s->number) s->named = byte->failure;
 }
 
@@ -658,7 +671,7 @@ static size_t segment_end(const model_ops *ops, size_t first) {
     return last;
 }
 
-/* Rule 6: a replay that was enqueued equals playing its ops in order. RONDO_CODE_OK, or why the very first did not run. */
+/* Rule 6: a replay that was enqueued equals playing its ops in order. OK, or why the very first did not run. */
 static rondo_code play_graph(model *m, const model_graph *graph, uint32_t stream) {
     const model_ops *ops = &graph->ops;
     bool failed = false, released = false;
@@ -709,7 +722,7 @@ static model_verdict append(model *m, model_queue *queue, const model_graph *gra
     for (size_t i = 0; i < graph->ops.count; i++) {
         model_verdict kept = keep(m, queue, &graph->ops.data[i]);
         if (kept.code == RONDO_CODE_OK) continue;
-        claim_all(m, graph, kept.failure, true);
+        if (!queue->defer) claim_all(m, graph, kept.failure, true);
         return kept;
     }
     return ok();
@@ -760,6 +773,7 @@ model_verdict model_update_span(model *m, model_graph *graph, size_t node, uint3
     cell->refs++;
     model_cell_unref(op->accesses[access].cell);
     *op = changed;
+    graph->temporaries = graph->temporaries || cell->window != 0;
     return ok();
 }
 
@@ -795,6 +809,20 @@ model_verdict model_sync(model *m, uint32_t stream) {
     uint32_t failure = m->streams[stream].first_failure;
     m->streams[stream].first_failure = 0;
     return failure == 0 ? ok() : verdict(m->failures[failure].code, failure);
+}
+
+/* The earliest failure that no sync has returned. */
+model_verdict model_device_sync(model *m) {
+    uint32_t first = 0;
+    for (int q = 0; q < MODEL_QUEUES; q++) {
+        if (m->queues[q].phase == RONDO_PHASE_RECORDING) return refused(RONDO_FORBIDDEN);
+    }
+    for (int s = 0; s < MODEL_STREAMS; s++) {
+        uint32_t failure = m->streams[s].first_failure;
+        if (failure != 0 && (first == 0 || failure < first)) first = failure;
+        m->streams[s].first_failure = 0;
+    }
+    return first == 0 ? ok() : verdict(m->failures[first].code, first);
 }
 
 model_verdict model_map_span(model *m, uint32_t stream, const model_access *access) {

@@ -11,7 +11,7 @@
 #include <rondo/rondo.h>
 #include <rondo/sim.h>
 
-enum { MODEL_STREAMS = 4, MODEL_QUEUES = 3, MODEL_EVENTS = 3, MODEL_ACCESSES = 3, MODEL_MAPS = 8, MODEL_REPLAY_CALLS = 4 };
+enum { MODEL_STREAMS = 4, MODEL_QUEUES = 3, MODEL_EVENTS = 3, MODEL_ACCESSES = 3, MODEL_MAPS = 8 };
 
 typedef struct model_byte {
     uint32_t failure; /* that claims it, 0: none */
@@ -72,6 +72,7 @@ typedef struct model_queue {
     uint32_t owner;  /* number of a stream */
     uint64_t window; /* unique */
     uint32_t doomed; /* by this failure, 0: whole */
+    bool defer;      /* rondo_run records: if that fails the step runs after all, so nothing is claimed [C21] */
     model_ops ops;
 } model_queue;
 
@@ -140,8 +141,8 @@ bool model_overlap(const model_access *a, const model_access *b);
 
 /* Rules 1, 2, 3 and 10: an operation is issued. `room` is false if Rondo had no staging room for a recorded write. */
 model_verdict model_issue(model *m, uint32_t stream, const model_op *op, bool room);
-/* Whether the op, recorded now, would read bytes of its own window's memory that nothing in the window writes: what they hold
- * at a replay is nobody's promise. */
+/* Whether the op, recorded now, would read bytes of its own window's memory that nothing in the window writes: what
+ * they hold at a replay is nobody's promise. */
 bool model_reads_own_fresh(model *m, uint32_t stream, const model_op *op);
 /* A reservation of `stream` failed with `code`. */
 uint32_t model_reservation_failed(model *m, uint32_t stream, rondo_code code);
@@ -155,9 +156,12 @@ model_verdict model_end(model *m, uint32_t stream, bool allow_empty, bool overla
 /* Whether it may say so: some live buffer of the window is not written whole by it. */
 bool model_may_overlap(model *m, uint32_t stream, model_cell *const *cells, size_t count);
 model_verdict model_abort(model *m, uint32_t stream);
+/* What rondo_run does beside: its window's failures claim nothing; its warm-up ends without a word. */
+void model_defer(model *m, uint32_t stream);
+void model_leave_prepared(model *m, uint32_t stream);
 void model_stream_release(model *m, uint32_t stream);
 
-/* Rules 6 and 7: replays. `number` is of the failure that Rondo's answer names: of several spoiled inputs it may report any. */
+/* Rules 6 and 7: replays. `number` is of the failure that Rondo names: of several that spoil inputs it may name any. */
 model_verdict model_replay(model *m, model_graph *graph, uint32_t stream, uint64_t number);
 void model_graph_drop(model_graph *graph);
 void model_graph_bytes(model *m, const model_graph *graph, uint64_t *out_live_in, uint64_t *out_written);
@@ -171,6 +175,7 @@ model_verdict model_read(model *m, uint32_t stream, const model_access *access);
 /* A call that only the window may refuse. */
 model_verdict model_window_check(const model *m, uint32_t stream, bool forbidden);
 model_verdict model_sync(model *m, uint32_t stream);
+model_verdict model_device_sync(model *m);
 model_verdict model_map_span(model *m, uint32_t stream, const model_access *access);
 model_verdict model_unmap(model *m, const model_access *access);
 

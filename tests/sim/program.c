@@ -72,6 +72,10 @@ typedef enum step_kind {
     STEP_FILL_LAST, /* of a stream: the buffer that it made last */
     STEP_USE_LAST,
     STEP_RELEASE_LAST,
+    STEP_CAPTURE_STEP,
+    STEP_RUN,
+    STEP_FORGET,
+    STEP_DEVICE_SYNC,
     STEP_KINDS
 } step_kind;
 
@@ -87,6 +91,8 @@ static const uint8_t usual_weights[STEP_KINDS] = {
     [STEP_GRAPH_INFO] = 2,  [STEP_UPDATE_VALUE] = 2, [STEP_UPDATE_SPAN] = 3,  [STEP_TRIM] = 2,
     [STEP_MAP] = 2,         [STEP_UNMAP] = 2,        [STEP_STREAM] = 1,
     [STEP_FILL_LAST] = 2,   [STEP_USE_LAST] = 2,     [STEP_RELEASE_LAST] = 1,
+    [STEP_CAPTURE_STEP] = 2, [STEP_RUN] = 5,         [STEP_FORGET] = 1,
+    [STEP_DEVICE_SYNC] = 1,
 };
 
 /* ---- making a program ---- */
@@ -159,6 +165,18 @@ static void add_burst(maker *k) {
     add_step(k, STEP_END, owner);
 }
 
+/* A capture of replays, after which the graphs inside may go: what the outer one keeps is its own [R8]. */
+static void add_nested(maker *k) {
+    static const uint8_t after[] = {STEP_GRAPH_RELEASE, STEP_CREATE, STEP_FILL_LAST, STEP_REPLAY,
+                                    STEP_GRAPH_RELEASE, STEP_CREATE, STEP_FILL_LAST, STEP_REPLAY};
+    uint32_t owner = any_stream(k), inner = 1 + below(&k->random, 3);
+    add_step(k, STEP_PREPARE, owner);
+    add_step(k, STEP_BEGIN, owner);
+    for (uint32_t i = 0; i < inner; i++) add_step(k, below(&k->random, 4) != 0 ? STEP_REPLAY : any_kind(k), owner);
+    add_step(k, STEP_END, owner);
+    for (size_t i = 0; i < sizeof after; i++) add_step(k, after[i], below(&k->random, 3) != 0 ? owner : any_stream(k));
+}
+
 /* Something to work with. */
 static void add_beginning(maker *k) {
     for (uint32_t i = 0; i < 4; i++) {
@@ -191,6 +209,7 @@ void program_make(program *p, uint64_t seed, size_t steps) {
     while (p->count < steps) {
         if (below(&k.random, 100) < k.burst_percent) {
             add_burst(&k);
+            if (below(&k.random, 2) == 0) add_nested(&k);
         } else {
             add_step(&k, any_kind(&k), any_stream(&k));
         }
@@ -216,6 +235,24 @@ typedef struct graph_slot {
     model_graph *model;
 } graph_slot;
 
+/* A key of rondo_run. */
+typedef enum key_state { KEY_NEW, KEY_WARM, KEY_SEALED, KEY_REFUSED } key_state;
+
+typedef struct key_slot {
+    key_state state;
+    model_graph *graph; /* sealed */
+} key_slot;
+
+enum { KEYS = 2, MOST_SUBSTEPS = 6 };
+
+/* A call of rondo_capture_step or rondo_run that is under way. */
+typedef struct one_call {
+    size_t first, count; /* the user's step: these steps of the program */
+    uint32_t times;      /* how often Rondo has called it */
+    key_slot *key;       /* NULL: rondo_capture_step */
+    bool noting, refused; /* it found the queue free; it found it taken */
+} one_call;
+
 typedef struct run {
     const program *p;
     model m;
@@ -225,6 +262,8 @@ typedef struct run {
     rondo_event *events[MODEL_EVENTS];
     slot slots[CELLS];
     graph_slot graphs[GRAPHS];
+    key_slot keys[MODEL_STREAMS][KEYS];
+    one_call call;
     const program_step *step;
     size_t index;
     uint32_t word; /* the next random number of the step */
@@ -232,7 +271,7 @@ typedef struct run {
     uint64_t struck_before;
     jmp_buf differs;
     char *text;
-    char line[512];
+    char line[4096];
     size_t line_length;
 } run;
 
@@ -321,7 +360,8 @@ static bool struck(const run *r) {
 static const uint8_t *bytes_of(const rdo_memory *memory) {
     const rdo_books *books = rdo_memory_books(memory);
     if (memory->page == NULL) return NULL;
-    const char *page = memory->host ? memory->place.page : books->backend->host_address(books->device, memory->place.page);
+    const char *page =
+        memory->host ? memory->place.page : books->backend->host_address(books->device, memory->place.page);
     return (const uint8_t *)page + memory->place.offset_bytes;
 }
 
@@ -364,7 +404,8 @@ static void check_inside(run *r) {
         for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) {
             const rdo_pool *pool = &queue->store.pools[kind];
             for (uint32_t i = 0; i < pool->count; i++) {
-                if (pool->pages[i] != NULL && !rdo_page_check(pool->pages[i])) differ(r, "a page breaks its invariants");
+                bool good = pool->pages[i] == NULL || rdo_page_check(pool->pages[i]);
+                if (!good) differ(r, "a page breaks its invariants");
             }
         }
     }
@@ -882,16 +923,19 @@ static void step_create(run *r, bool host) {
 }
 
 static void step_import(run *r) {
-    int at = empty_slot(r, FIRST_DEVICE, DEVICE_CELLS);
     rondo_buffer buffer;
     (void)word(r);
     uint32_t size = 64 * (1 + choose(r, 4));
+    bool host = choose(r, 3) == 0;
+    int at = host ? empty_slot(r, FIRST_HOST, HOST_CELLS) : empty_slot(r, FIRST_DEVICE, DEVICE_CELLS);
     if (at < 0) return;
     uint8_t *data = aligned_alloc(64, size);
     if (data == NULL) abort();
     say(r, "s%u import c%d of %u bytes", r->step->stream, at, size);
     memset(data, 0x11, size);
-    rondo_status status = rondo_buffer_import(r->streams[r->step->stream], data, size, free, data, &buffer);
+    rondo_stream *stream = r->streams[r->step->stream];
+    rondo_status status = host ? rondo_host_import(stream, data, size, free, data, &buffer)
+                               : rondo_buffer_import(stream, data, size, free, data, &buffer);
     if (status != RONDO_OK) {
         rondo_backend_result result = r->m.rule.result;
         free(data);
@@ -902,7 +946,7 @@ static void step_import(run *r) {
         return;
     }
     if (r->slots[at].cell != NULL) model_cell_unref(r->slots[at].cell);
-    r->slots[at] = (slot){buffer, model_cell_new(&r->m, size, false, true), 0};
+    r->slots[at] = (slot){buffer, model_cell_new(&r->m, size, host, true), 0};
     for (uint32_t i = 0; i < size; i++) r->slots[at].cell->bytes[i].value = 0x11;
 }
 
@@ -970,6 +1014,13 @@ static void check_graph(run *r, const graph_slot *g) {
     }
 }
 
+static void keep_graph(run *r, rondo_graph *graph, model_graph *made) {
+    graph_slot *room = graph_room(r);
+    *room = (graph_slot){graph, made};
+    say(r, " g%d of %zu nodes", (int)(room - r->graphs), made->ops.count);
+    check_graph(r, room);
+}
+
 static void step_end(run *r) {
     uint32_t flags = choose(r, 4) == 0 ? RONDO_END_ALLOW_EMPTY : RONDO_END_DEFAULT, stream = r->step->stream;
     model_cell *cells[CELLS];
@@ -982,10 +1033,7 @@ static void step_end(run *r) {
     model_verdict verdict = model_end(&r->m, stream, flags != 0, overlap, &made);
     match(r, status, verdict);
     if (made == NULL) return;
-    graph_slot *room = graph_room(r);
-    *room = (graph_slot){graph, made};
-    say(r, " g%d of %zu nodes", (int)(room - r->graphs), made->ops.count);
-    check_graph(r, room);
+    keep_graph(r, graph, made);
 }
 
 static void step_window_info(run *r) {
@@ -1068,17 +1116,23 @@ static void step_update_span(run *r) {
     bool flag = op->kind == MODEL_FAIL_IF && access == 0;
     int at = flag ? choose_slot(r, 0, FLAGS) : choose_slot(r, FIRST_DEVICE, DEVICE_CELLS);
     slot *s = &r->slots[at];
-    /* Memory of a window lies on other memory of it, which only the recording itself knows how to use. */
-    if (s->cell == NULL || s->cell->window != 0 || op->accesses[access].cell->window != 0) return;
+    /* A temporary that is gone may have been cut up: what other nodes then read of it is nobody's promise. */
+    const model_cell *was = op->accesses[access].cell;
+    if (s->cell == NULL || (was->window != 0 && !was->alive)) return;
     if (is_alive(s) && s->cell->size < size) return;
     uint32_t low = is_alive(s) ? word(r) % (s->cell->size - size + 1) : 0;
     /* Shifted bytes of itself: what comes out would depend on the order of the items. */
-    if (op->kind == MODEL_NEXT && op->accesses[1 - access].cell == s->cell && op->accesses[1 - access].low != low) return;
+    const model_access *other = &op->accesses[1 - access % 2];
+    if (op->kind == MODEL_NEXT && other->cell == s->cell && other->low != low) return;
     say(r, " node %zu %s to c%d[%u,+%u]", node, span_params[op->kind - MODEL_MIX][access], at, low, size);
     rondo_update update = rondo_update_span(node, span_params[op->kind - MODEL_MIX][access],
                                             rondo_slice(s->buffer, low, size));
     rondo_status status = rondo_graph_update(g->graph, &update, 1);
-    match(r, status, model_update_span(&r->m, g->model, node, access, s->cell, low));
+    /* Whether memory of a window lies on a temporary of it, only Rondo knows [C5]. */
+    bool overlap = rondo_status_code(status) == RONDO_OVERLAP && (s->cell->window | was->window) != 0;
+    model_verdict verdict = {RONDO_OVERLAP, 0};
+    if (!overlap) verdict = model_update_span(&r->m, g->model, node, access, s->cell, low);
+    match(r, status, verdict);
     check_graph(r, g);
 }
 
@@ -1093,14 +1147,159 @@ static rondo_stream *new_stream(run *r, uint32_t at) {
     return stream;
 }
 
+static void forget(run *r, uint32_t stream, uint32_t key) {
+    if (r->keys[stream][key].graph != NULL) model_graph_drop(r->keys[stream][key].graph);
+    r->keys[stream][key] = (key_slot){KEY_NEW, NULL};
+}
+
 static void step_stream(run *r) {
     uint32_t at = r->step->stream;
     say(r, "s%u is released and made anew", at);
     rondo_stream_release(r->streams[at]);
     model_stream_release(&r->m, at);
+    for (uint32_t key = 0; key < KEYS; key++) forget(r, at, key);
     /* Queues are used in turn, so that the same seed meets the same neighbours in every process. */
     r->streams[at] = new_stream(r, at);
     say(r, " on queue %u", r->m.streams[at].queue);
+}
+
+/* ---- the one-call forms [C21] ---- */
+
+static void do_step(run *r);
+
+static bool fits_in_step(uint32_t kind) {
+    return kind <= STEP_HOST || kind == STEP_SET_FLAG || kind == STEP_CREATE || kind == STEP_FILL_LAST ||
+           kind == STEP_USE_LAST || kind == STEP_RELEASE_LAST || kind == STEP_REPLAY;
+}
+
+/* The user's step: some steps of the program, each time the same, on the caller's stream. */
+static void do_substeps(run *r) {
+    const program_step *outer = r->step;
+    uint32_t outer_word = r->word;
+    say(r, " {");
+    for (size_t i = 0; i < r->call.count; i++) {
+        program_step inner = r->p->steps[(r->call.first + i) % r->p->count];
+        if (!fits_in_step(inner.kind)) continue;
+        inner.stream = outer->stream;
+        r->step = &inner;
+        r->word = 0;
+        say(r, " ");
+        do_step(r);
+        say(r, ";");
+    }
+    r->step = outer;
+    r->word = outer_word;
+    say(r, " }");
+}
+
+static model_verdict end_of_step(run *r, bool refused, model_graph **out_graph) {
+    model_cell *cells[CELLS];
+    for (int i = 0; i < CELLS; i++) cells[i] = r->slots[i].cell;
+    bool overlap = refused && model_may_overlap(&r->m, r->step->stream, cells, CELLS);
+    return model_end(&r->m, r->step->stream, false, overlap, out_graph);
+}
+
+static rondo_status captured_step(rondo_stream *stream, void *user) {
+    run *r = user;
+    (void)stream;
+    if (r->call.times++ == 0) {
+        if (model_prepare(&r->m, r->step->stream).code != RONDO_CODE_OK) differ(r, "it runs in another's capture");
+    } else if (model_begin(&r->m, r->step->stream).code != RONDO_CODE_OK) {
+        differ(r, "the step runs a second time though nothing is prepared");
+    }
+    do_substeps(r);
+    return RONDO_OK;
+}
+
+static void step_capture_step(run *r) {
+    uint32_t stream = r->step->stream;
+    rondo_graph *graph;
+    model_graph *made = NULL;
+    r->call = (one_call){.first = word(r) % r->p->count, .count = 1 + choose(r, MOST_SUBSTEPS)};
+    say(r, "s%u capture_step", stream);
+    rondo_status status = rondo_capture_step(r->streams[stream], captured_step, r, &graph);
+    if (r->call.times == 0) {
+        match(r, status, model_prepare(&r->m, stream));
+        return;
+    }
+    if (r->call.times != 2) differ(r, "the step ran %u times", r->call.times);
+    match(r, status, end_of_step(r, rondo_status_code(status) == RONDO_OVERLAP, &made));
+    if (made != NULL) keep_graph(r, graph, made);
+}
+
+/* The step of a key: eagerly at first, then recorded, and once more eagerly where that does not seal. */
+static rondo_status keyed_step(rondo_stream *stream, void *user) {
+    run *r = user;
+    one_call *call = &r->call;
+    uint32_t at = r->step->stream;
+    bool free_queue = r->m.queues[r->m.streams[at].queue].phase == RONDO_PHASE_NONE;
+    (void)stream;
+    if (call->times++ == 1) {
+        model_graph *made;
+        if (call->key->state != KEY_WARM || !call->noting) differ(r, "the step runs twice");
+        if (end_of_step(r, true, &made).code == RONDO_CODE_OK) differ(r, "a good recording was not sealed");
+        call->refused = true;
+    } else if (call->times > 2 || call->key->state == KEY_SEALED) {
+        differ(r, "the step runs though there is a graph");
+    } else if (free_queue && call->key->state != KEY_REFUSED) {
+        call->noting = true;
+        (void)model_prepare(&r->m, at);
+        if (call->key->state == KEY_WARM) {
+            (void)model_begin(&r->m, at);
+            model_defer(&r->m, at);
+        }
+    }
+    do_substeps(r);
+    return RONDO_OK;
+}
+
+/* After a run of a key that was not sealed before: what it became. */
+static model_verdict settle_key(run *r, key_slot *key, rondo_run_mode *out_mode) {
+    const one_call *call = &r->call;
+    uint32_t stream = r->step->stream;
+    *out_mode = key->state == KEY_NEW ? RONDO_RUN_EAGER : RONDO_RUN_FALLBACK;
+    if (key->state == KEY_NEW && call->noting) {
+        model_leave_prepared(&r->m, stream);
+        key->state = KEY_WARM;
+    } else if (key->state == KEY_WARM && call->refused) {
+        key->state = KEY_REFUSED;
+    } else if (key->state == KEY_WARM && call->noting) {
+        model_verdict sealed = end_of_step(r, false, &key->graph);
+        if (key->graph == NULL) differ(r, "sealed, the model says %s", name_of(sealed.code));
+        key->state = KEY_SEALED;
+        *out_mode = RONDO_RUN_CAPTURED;
+        return model_replay(&r->m, key->graph, stream, 0);
+    }
+    return (model_verdict){RONDO_CODE_OK, 0};
+}
+
+static void step_run(run *r) {
+    uint32_t stream = r->step->stream, at = choose(r, KEYS);
+    key_slot *key = &r->keys[stream][at];
+    const model_queue *queue = &r->m.queues[r->m.streams[stream].queue];
+    rondo_run_info info;
+    rondo_run_mode mode = RONDO_RUN_REPLAYED;
+    model_verdict verdict = {RONDO_STATE, 0};
+    bool capturing = queue->phase != RONDO_PHASE_NONE && queue->owner == stream;
+    r->call = (one_call){.first = (stream * 31 + at * 17) % r->p->count, .count = 1 + at * 3, .key = key};
+    say(r, "s%u run key %u", stream, at);
+    rondo_status status = rondo_run(r->streams[stream], at, keyed_step, r, &info);
+    if (!capturing && key->state == KEY_SEALED) {
+        uint64_t number = rondo_status_number(rondo_fault_root(status));
+        verdict = model_replay(&r->m, key->graph, stream, number);
+    } else if (!capturing) {
+        if (r->call.times == 0) differ(r, "the step did not run");
+        verdict = settle_key(r, key, &mode);
+    }
+    match(r, status, verdict);
+    if (!capturing && info.last_mode != mode) differ(r, "it ran in mode %d, not %d", (int)info.last_mode, (int)mode);
+}
+
+static void step_forget(run *r) {
+    uint32_t stream = r->step->stream, key = choose(r, KEYS);
+    say(r, "s%u forget key %u", stream, key);
+    match(r, rondo_run_forget(r->streams[stream], key), (model_verdict){RONDO_CODE_OK, 0});
+    forget(r, stream, key);
 }
 
 static void do_step(run *r) {
@@ -1118,6 +1317,10 @@ static void do_step(run *r) {
         match(r, rondo_stream_sync(r->streams[stream]), model_sync(&r->m, stream));
         break;
     case STEP_HOST_WAIT: step_host_wait(r); break;
+    case STEP_DEVICE_SYNC:
+        say(r, "device sync");
+        match(r, rondo_device_sync(r->device), model_device_sync(&r->m));
+        break;
     case STEP_CREATE: step_create(r, false); break;
     case STEP_RELEASE: step_release(r); break;
     case STEP_HOST_CREATE: step_create(r, true); break;
@@ -1145,6 +1348,9 @@ static void do_step(run *r) {
     case STEP_MAP: step_map(r); break;
     case STEP_UNMAP: step_unmap(r); break;
     case STEP_STREAM: step_stream(r); break;
+    case STEP_CAPTURE_STEP: step_capture_step(r); break;
+    case STEP_RUN: step_run(r); break;
+    case STEP_FORGET: step_forget(r); break;
     case STEP_FILL_LAST: step_fill_last(r); break;
     case STEP_USE_LAST: step_use_last(r); break;
     case STEP_RELEASE_LAST: step_release_last(r); break;
@@ -1170,7 +1376,8 @@ static void arm(run *r) {
     static const rondo_backend_result results[] = {
         RONDO_BACKEND_NOT_RUN,  RONDO_BACKEND_FAILED,     RONDO_BACKEND_NO_MEMORY,
         RONDO_BACKEND_NOT_RUN,  RONDO_BACKEND_DEVICE_FULL, RONDO_BACKEND_DEVICE_LOST};
-    uint8_t f = r->step->fault;
+    bool composed = r->step->kind == STEP_RUN || r->step->kind == STEP_CAPTURE_STEP;
+    uint8_t f = composed ? 0 : r->step->fault;
     rondo_sim_reset();
     r->struck_before = 0;
     r->m.armed = f != 0;
@@ -1238,6 +1445,7 @@ static void close_all(run *r, uint64_t carried_before) {
     for (uint32_t s = 0; s < r->p->streams; s++) {
         rondo_stream_release(r->streams[s]);
         model_stream_release(&r->m, s);
+        for (uint32_t key = 0; key < KEYS; key++) forget(r, s, key);
     }
     for (int i = 0; i < MODEL_EVENTS; i++) rondo_event_release(r->events[i]);
     for (int i = 0; i < SIM_KERNELS; i++) rondo_kernel_release(r->kernels[i]);

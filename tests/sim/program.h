@@ -1,7 +1,8 @@
 /* Random programs over the public operations, run on the backend `sim` and compared with the model after each step.
  *
  * A program is a list of steps; a step is a kind and a few random numbers, which mean something in whatever state the
- * program is in. So any part of a program is a program, and one that shows a difference can be shrunk by leaving steps out.
+ * program is in. So any part of a program is a program, and one that shows a difference can be shrunk by leaving steps
+ * out.
  */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H

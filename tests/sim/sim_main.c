@@ -126,8 +126,8 @@ static void shrink(program *p) {
 
 static void tell(uint64_t seed, const options *o) {
     program p;
-    printf("DIFFERS: rondo-sim --seed %llu --steps %llu\n  %s\n", (unsigned long long)seed, (unsigned long long)o->steps,
-           shared->text);
+    printf("DIFFERS: rondo-sim --seed %llu --steps %llu\n  %s\n", (unsigned long long)seed,
+           (unsigned long long)o->steps, shared->text);
     if (!o->shrink) return;
     program_make(&p, seed, (size_t)o->steps);
     size_t before = p.count;
@@ -135,8 +135,8 @@ static void tell(uint64_t seed, const options *o) {
         printf("  it does not when it runs alone\n");
     } else {
         shrink(&p);
-        printf("  %zu of its %zu steps do (%u streams on %u queues, layout %u%s):\n", p.count, before, p.streams, p.queues,
-               p.layout, p.debug_fresh ? ", debug_fresh" : "");
+        printf("  %zu of its %zu steps do (%u streams on %u queues, layout %u%s):\n", p.count, before, p.streams,
+               p.queues, p.layout, p.debug_fresh ? ", debug_fresh" : "");
         (void)agrees(&p, true, false);
         printf("  %s\n", shared->text);
     }
@@ -235,8 +235,8 @@ static options parse(int argc, char **argv) {
 static int run_verbosely(const options *o) {
     program p;
     program_make(&p, o->first, (size_t)o->steps);
-    printf("seed %llu: %u streams on %u queues, layout %u%s\n", (unsigned long long)p.seed, p.streams, p.queues, p.layout,
-           p.debug_fresh ? ", debug_fresh" : "");
+    printf("seed %llu: %u streams on %u queues, layout %u%s\n", (unsigned long long)p.seed, p.streams, p.queues,
+           p.layout, p.debug_fresh ? ", debug_fresh" : "");
     bool good = agrees(&p, true, false);
     printf("%s\n", good ? "no difference" : shared->text);
     program_free(&p);

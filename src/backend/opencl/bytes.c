@@ -197,6 +197,57 @@ static rondo_backend_result run_rows(struct rdo_ocl_queue *queue, const rondo_ba
     return result;
 }
 
+/* ---- rows as commands ---- */
+
+static uint64_t extent(const rondo_backend_op *op, uint64_t pitch_bytes) {
+    return (op->rows - 1) * pitch_bytes + op->size_bytes;
+}
+
+/* Whether every row is a command, and they may run in order without looking at each other. */
+static bool is_commands(const struct rdo_ocl_device *device, const rondo_backend_op *op) {
+    rondo_backend_op whole = *op;
+    whole.rows = 1;
+    if (op->rows > 1 && op->kind == RONDO_OP_COPY) {
+        uint64_t target_bytes = extent(op, op->target_pitch_bytes), source_bytes = extent(op, op->source_pitch_bytes);
+        whole.size_bytes = target_bytes > source_bytes ? target_bytes : source_bytes;
+    }
+    return rdo_ocl_is_command(device, &whole) &&
+           (op->kind != RONDO_OP_FILL || op->rows == 1 || op->target_pitch_bytes % op->pattern_bytes == 0);
+}
+
+static rondo_backend_op row_of(const rondo_backend_op *op, uint64_t row) {
+    rondo_backend_op one = *op;
+    one.rows = 1;
+    one.target = moved(op->target, row * op->target_pitch_bytes);
+    one.source = moved(op->source, row * op->source_pitch_bytes);
+    if (op->kind == RONDO_OP_WRITE) {
+        one.host = (char *)op->host + row * op->source_pitch_bytes;
+    } else if (op->kind == RONDO_OP_READ) {
+        one.host = (char *)op->host + row * op->target_pitch_bytes;
+    }
+    return one;
+}
+
+/* Waits once for all rows. If one cannot be enqueued, those before it have run. */
+static rondo_backend_result run_commands(struct rdo_ocl_queue *queue, const rondo_backend_op *op,
+                                         rondo_backend_outcome *outcome) {
+    ocl_event event = NULL;
+    for (uint64_t row = 0; row < op->rows; row++) {
+        rondo_backend_op one = row_of(op, row);
+        rondo_backend_result result =
+            rdo_ocl_enqueue_bytes(queue, &one, row + 1 == op->rows ? &event : NULL, outcome);
+        if (result == RONDO_BACKEND_DONE) {
+            continue;
+        }
+        if (row == 0) {
+            return result;
+        }
+        outcome->reason = UINT32_MAX;
+        return rdo_ocl.clFinish(queue->queue) == OCL_SUCCESS ? RONDO_BACKEND_FAILED : RONDO_BACKEND_DEVICE_LOST;
+    }
+    return rdo_ocl_wait(event, outcome);
+}
+
 static bool is_pattern_length(uint32_t bytes) {
     return bytes >= 1 && bytes <= 16 && (bytes & (bytes - 1)) == 0;
 }
@@ -206,10 +257,8 @@ rondo_backend_result rdo_ocl_run_bytes(struct rdo_ocl_queue *queue, const rondo_
     if (op->kind == RONDO_OP_FILL && !is_pattern_length(op->pattern_bytes)) {
         return rdo_ocl_refuse(outcome, RONDO_BACKEND_NOT_RUN, "a fill pattern has 1, 2, 4, 8 or 16 bytes");
     }
-    if (queue->device->memory == RDO_OCL_FINE || !rdo_ocl_is_command(queue->device, op)) {
+    if (queue->device->memory == RDO_OCL_FINE || !is_commands(queue->device, op)) {
         return run_rows(queue, op, outcome);
     }
-    ocl_event event = NULL;
-    rondo_backend_result result = rdo_ocl_enqueue_bytes(queue, op, &event, outcome);
-    return result == RONDO_BACKEND_DONE ? rdo_ocl_wait(event, outcome) : result;
+    return run_commands(queue, op, outcome);
 }

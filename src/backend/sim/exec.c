@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "parts.h"
@@ -68,18 +69,26 @@ static uint32_t run_launch(const rondo_backend_op *op) {
     return failed;
 }
 
+static rondo_backend_result end_badly(rondo_backend_result result, uint32_t reason, const char *message,
+                                      rondo_backend_outcome *outcome) {
+    outcome->node = 0;
+    outcome->reason = reason;
+    (void)snprintf(outcome->message, sizeof outcome->message, "%s", message);
+    return result;
+}
+
 rondo_backend_result rdo_sim_run(const rondo_backend_op *op, rondo_backend_outcome *outcome) {
     uint32_t reason = 0;
     switch (op->kind) {
     case RONDO_OP_LAUNCH: reason = run_launch(op); break;
     case RONDO_OP_HOST: reason = (uint32_t)op->host_fn(op->host_user); break;
-    default: run_transfer(op); break;
+    case RONDO_OP_FILL:
+    case RONDO_OP_COPY:
+    case RONDO_OP_WRITE:
+    case RONDO_OP_READ: run_transfer(op); break;
+    default: return end_badly(RONDO_BACKEND_NOT_RUN, 0, "the operation is of an unknown kind", outcome);
     }
-    if (reason == 0) return RONDO_BACKEND_DONE;
-    outcome->node = 0;
-    outcome->reason = reason;
-    outcome->message[0] = '\0';
-    return RONDO_BACKEND_FAILED;
+    return reason == 0 ? RONDO_BACKEND_DONE : end_badly(RONDO_BACKEND_FAILED, reason, "", outcome);
 }
 
 rondo_backend_result rdo_sim_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome) {

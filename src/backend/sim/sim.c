@@ -64,7 +64,7 @@ static rondo_backend_result kernel_load(void *device, const rondo_kernel_desc *d
     *out_kernel = NULL;
     if (rdo_sim_strikes(RONDO_SIM_KERNEL_LOAD, &fault)) return rdo_sim_stop(&fault, outcome);
     if (desc->native == NULL) {
-        return refuse(RONDO_BACKEND_NO_SUPPORT, "the kernel has no native function, and sim runs nothing else", outcome);
+        return refuse(RONDO_BACKEND_NO_SUPPORT, "the kernel has no native function, all that sim runs", outcome);
     }
     struct rdo_sim_kernel *kernel = malloc(sizeof *kernel);
     if (kernel == NULL) return refuse(RONDO_BACKEND_NO_MEMORY, "no memory for the kernel", outcome);
