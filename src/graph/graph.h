@@ -127,9 +127,6 @@ void rdo_graph_settle(rdo_graph *graph);
 /* Device lock held: gives a user's reference back. */
 void rdo_graph_unref(rdo_graph *graph);
 
-/* Whether the ops write all bytes of `memory`. Without memory to tell: no, which is safe. */
-bool rdo_ops_write_whole(rdo_op *const *ops, size_t count, const rdo_memory *memory);
-
 /* Closes the caller's queue's window, into a graph if all is well. Queue lock held. */
 rondo_status rdo_graph_seal(rdo_call *call, uint32_t flags, rdo_graph **out_graph);
 

@@ -55,7 +55,8 @@ static rondo_status abandon(rdo_call *call) {
 
 /* ---- the seal's own check [C5] ---- */
 
-bool rdo_ops_write_whole(rdo_op *const *ops, size_t count, const rdo_memory *memory) {
+/* Whether the recorded ops write all bytes of `memory`. Without memory to tell: no, which is safe. */
+static bool written_whole(rdo_op *const *ops, size_t count, const rdo_memory *memory) {
     rdo_ranges written = {0};
     bool known = true;
     for (size_t n = 0; n < count && known; n++) {
@@ -80,7 +81,7 @@ static rdo_memory *overlaid_on(const rdo_page *page, const rdo_window *window) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->window != window->id || slice->owner == NULL || !slice->reused) continue;
         bool live = slice->owner->refs != 0 && !slice->owner->staging;
-        if (live && !rdo_ops_write_whole(window->ops.data, window->ops.count, slice->owner)) return slice->owner;
+        if (live && !written_whole(window->ops.data, window->ops.count, slice->owner)) return slice->owner;
     }
     return NULL;
 }

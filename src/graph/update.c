@@ -322,15 +322,16 @@ static bool lies_on_temporary(const updating *u, uint64_t count, const rdo_memor
     return false;
 }
 
-/* Device lock held. A buffer that lies where the graph writes a temporary is good after a replay only because recorded
- * work writes it whole afterwards: no update may take that away, and none may let other nodes read it before. */
+/* Device lock held. A buffer that lies where the graph writes a temporary is good after a replay, and for the nodes
+ * that read it, only because of the nodes that write it afterwards: no update may take one of those away, and none may
+ * send other nodes there. */
 static rondo_status check_changed(updating *u, uint64_t count, const rdo_access *was, const rdo_access *is) {
     const rdo_memory *left = was->memory;
     bool live = left->id == was->id && left->refs != 0 && left->page != NULL && rdo_access_writes(was);
-    if (live && lies_on_temporary(u, count, left) && !rdo_ops_write_whole(u->ops, (size_t)count, left)) {
+    if (live && lies_on_temporary(u, count, left)) {
         REFUSE(RONDO_OVERLAP,
-               "buffer %llu was allocated in the window where an earlier temporary lay, and nothing would write it "
-               "whole any more: each replay would overwrite it",
+               "buffer %llu was allocated in the window where an earlier temporary lay: without this node, which "
+               "writes it, it would be left with the temporary's bytes",
                (unsigned long long)was->id);
     }
     if (is->page == NULL || !lies_on_temporary(u, count, is->memory)) return RONDO_OK;

@@ -84,6 +84,7 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
     /* Claims are asked for only once no other queue can be placing one on memory of this one. */
     if (RDO_LIKELY(rdo_order_enter_fast(&queue->store) && atomic_load(&engine->books.claimed) == 0)) {
         rondo_backend_outcome outcome;
+        outcome.message[0] = '\0';
         rondo_backend_op op; /* the fields of other kinds mean nothing */
         op.kind = RONDO_OP_LAUNCH;
         op.kernel = kernel->loaded;

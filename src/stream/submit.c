@@ -96,8 +96,10 @@ rondo_status rdo_backend_status(const rdo_where *where, rondo_backend_result res
 rondo_status rdo_work_failed(rdo_engine *engine, const rdo_where *where, const rdo_op *op,
                              const rondo_backend_outcome *outcome) {
     rdo_count(&engine->counters.failures);
-    return rdo_fault_raise(where, RONDO_KERNEL, "the %s reported failure %u while it ran",
-                           op->kind == RONDO_NODE_HOST_CALL ? "host call" : "kernel", outcome->reason);
+    const char *words = outcome->message;
+    return rdo_fault_raise(where, RONDO_KERNEL, "the %s reported failure %u while it ran%s%s",
+                           op->kind == RONDO_NODE_HOST_CALL ? "host call" : "kernel", outcome->reason,
+                           words[0] != '\0' ? ": " : "", words);
 }
 
 void rdo_stream_failed(rdo_stream *stream, rondo_status failure) {

@@ -125,17 +125,19 @@ bool model_overlap(const model_access *a, const model_access *b) {
     return false;
 }
 
-/* The failure that claims the lowest claimed byte, 0 if none is claimed. */
-static uint32_t claimed_by(const model_access *access) {
+/* The failure that claims the lowest claimed byte, 0 if none is claimed. Bytes that the graph `but` left as they were
+ * (0: none) do not count. */
+static uint32_t claimed_by(const model_access *access, uint16_t but) {
     for (uint32_t k = 0; k < total(access); k++) {
-        if (byte_at(access, k)->failure != 0) return byte_at(access, k)->failure;
+        const model_byte *byte = byte_at(access, k);
+        if (byte->failure != 0 && (but == 0 || byte->intact != but)) return byte->failure;
     }
     return 0;
 }
 
-static uint32_t claimed_input(const model_op *op) {
+static uint32_t claimed_input(const model_op *op, uint16_t but) {
     for (uint32_t a = 0; a < op->access_count; a++) {
-        uint32_t failure = reads(&op->accesses[a]) ? claimed_by(&op->accesses[a]) : 0;
+        uint32_t failure = reads(&op->accesses[a]) ? claimed_by(&op->accesses[a], but) : 0;
         if (failure != 0) return failure;
     }
     return 0;
@@ -260,7 +262,7 @@ static model_verdict play(model *m, uint32_t stream, const model_op *op) {
         claim_writes(op, failure);
         return verdict(RONDO_BUSY, failure);
     }
-    uint32_t input = claimed_input(op);
+    uint32_t input = claimed_input(op, 0);
     if (input != 0) {
         claim_writes(op, input);
         return verdict(RONDO_TAINTED, input);
@@ -307,7 +309,7 @@ static void stamp_writes(model *m, const model_ops *ops) {
 
 /* [C15] */
 static uint32_t standing_claim(model *m, const model_queue *queue, const model_op *op) {
-    if (claimed_input(op) == 0) return 0;
+    if (claimed_input(op, 0) == 0) return 0;
     stamp_writes(m, &queue->ops);
     for (uint32_t a = 0; a < op->access_count; a++) {
         const model_access *access = &op->accesses[a];
@@ -620,8 +622,8 @@ static model_verdict not_run(model *m, const model_graph *graph, rondo_code code
 }
 
 /* One node after another failed: skipped if it needs spoiled bytes [R4]. */
-static void play_alone(model *m, uint32_t stream, const model_op *op) {
-    uint32_t input = claimed_input(op);
+static void play_alone(model *m, uint32_t stream, const model_op *op, uint16_t serial) {
+    uint32_t input = claimed_input(op, serial);
     if (input != 0) {
         claim_writes(op, input);
     } else if (model_strikes(m, RONDO_SIM_GRAPH_SUBMIT)) {
@@ -697,7 +699,7 @@ static rondo_code play_graph(model *m, const model_graph *graph, uint32_t stream
             if (code != RONDO_CODE_OK) (void)fail_running(m, stream, &ops->data[node++], code);
             failed = code != RONDO_CODE_OK;
         }
-        for (; failed && node < last; node++) play_alone(m, stream, &ops->data[node]);
+        for (; failed && node < last; node++) play_alone(m, stream, &ops->data[node], graph->serial);
     }
     return RONDO_CODE_OK;
 }
@@ -780,7 +782,7 @@ model_verdict model_update_span(model *m, model_graph *graph, size_t node, uint3
 /* ---- rule 8: reading ---- */
 
 model_verdict model_span_status(const model *m, const model_access *access) {
-    uint32_t failure = claimed_by(access);
+    uint32_t failure = claimed_by(access, 0);
     if (failure == 0) return ok();
     return verdict(m->failures[failure].code == RONDO_FRESH ? RONDO_FRESH : RONDO_TAINTED, failure);
 }

@@ -146,6 +146,7 @@ static void add_copy(maker *k, const program_step *step, uint32_t stream) {
 static void add_burst(maker *k) {
     program_step temporaries[MOST_TEMPORARIES];
     uint32_t owner = any_stream(k), warm = below(&k->random, 4), kept = below(&k->random, 8);
+    uint32_t updates = below(&k->random, 4) == 0 ? 4 : 0;
     size_t count = make_temporaries(k, temporaries), next = 0;
     add_step(k, STEP_PREPARE, owner);
     for (uint32_t i = 0; i < warm; i++) add_step(k, any_kind(k), owner);
@@ -163,6 +164,7 @@ static void add_burst(maker *k) {
         kept--;
     }
     add_step(k, STEP_END, owner);
+    for (uint32_t i = 0; i < updates; i++) add_step(k, i % 2 == 0 ? STEP_UPDATE_SPAN : STEP_REPLAY, owner);
 }
 
 /* A capture of replays, after which the graphs inside may go: what the outer one keeps is its own [R8]. */
@@ -215,10 +217,15 @@ void program_make(program *p, uint64_t seed, size_t steps) {
         }
     }
     if (p->count > steps) p->count = steps;
+    p->library = malloc((p->count + 1) * sizeof *p->library);
+    if (p->library == NULL) abort();
+    memcpy(p->library, p->steps, p->count * sizeof *p->library);
+    p->library_count = p->count;
 }
 
 void program_free(program *p) {
     free(p->steps);
+    free(p->library);
     *p = (program){0};
 }
 
@@ -711,8 +718,27 @@ static void release_slot(run *r, int at) {
     model_cell_release(&r->m, r->slots[at].cell);
 }
 
+/* Writes all of it by a launch, which an update can change later. */
+static void launch_last(run *r) {
+    static action a;
+    int last = r->last[r->step->stream];
+    memset(&a, 0, offsetof(action, data));
+    a.op.kind = MODEL_FAIL_IF;
+    a.op.value = word(r);
+    say(r, "s%u fail_if", r->step->stream);
+    add_span(r, &a, (int)choose(r, FLAGS), 0, 4, RONDO_READS);
+    add_span(r, &a, last, 0, size_of(&r->slots[last]), RONDO_WRITES);
+    if (a.op.bad == RONDO_CODE_OK && overlaps_anything(&a.op)) a.op.bad = RONDO_ALIASED;
+    rondo_status status = issue(r, &a);
+    match(r, status, model_issue(&r->m, r->step->stream, &a.op, true));
+}
+
 static void step_fill_last(run *r) {
     slot *s = &r->slots[r->last[r->step->stream]];
+    if (is_alive(s) && choose(r, 2) == 0) {
+        launch_last(r);
+        return;
+    }
     model_op op = {.kind = MODEL_FILL, .pattern_bytes = 1, .pattern = {(uint8_t)word(r)}, .access_count = 1};
     if (!is_alive(s)) return;
     say(r, "s%u fill all of c%d with %u", r->step->stream, r->last[r->step->stream], op.pattern[0]);
@@ -1178,7 +1204,7 @@ static void do_substeps(run *r) {
     uint32_t outer_word = r->word;
     say(r, " {");
     for (size_t i = 0; i < r->call.count; i++) {
-        program_step inner = r->p->steps[(r->call.first + i) % r->p->count];
+        program_step inner = r->p->library[(r->call.first + i) % r->p->library_count];
         if (!fits_in_step(inner.kind)) continue;
         inner.stream = outer->stream;
         r->step = &inner;
@@ -1215,7 +1241,7 @@ static void step_capture_step(run *r) {
     uint32_t stream = r->step->stream;
     rondo_graph *graph;
     model_graph *made = NULL;
-    r->call = (one_call){.first = word(r) % r->p->count, .count = 1 + choose(r, MOST_SUBSTEPS)};
+    r->call = (one_call){.first = word(r), .count = 1 + choose(r, MOST_SUBSTEPS)};
     say(r, "s%u capture_step", stream);
     rondo_status status = rondo_capture_step(r->streams[stream], captured_step, r, &graph);
     if (r->call.times == 0) {
@@ -1281,7 +1307,7 @@ static void step_run(run *r) {
     rondo_run_mode mode = RONDO_RUN_REPLAYED;
     model_verdict verdict = {RONDO_STATE, 0};
     bool capturing = queue->phase != RONDO_PHASE_NONE && queue->owner == stream;
-    r->call = (one_call){.first = (stream * 31 + at * 17) % r->p->count, .count = 1 + at * 3, .key = key};
+    r->call = (one_call){.first = stream * 31 + at * 17, .count = 1 + at * 3, .key = key};
     say(r, "s%u run key %u", stream, at);
     rondo_status status = rondo_run(r->streams[stream], at, keyed_step, r, &info);
     if (!capturing && key->state == KEY_SEALED) {

@@ -28,6 +28,9 @@ typedef struct program {
     bool debug_fresh;
     program_step *steps;
     size_t count;
+    /* What the user's steps of the one-call forms are taken from: the whole program, also when it has been shrunk. */
+    program_step *library;
+    size_t library_count;
 } program;
 
 void program_make(program *p, uint64_t seed, size_t steps);

@@ -56,6 +56,13 @@ static void run_one(const program *p, bool verbose) {
     (void)alarm(0);
 }
 
+/* What a program that differs left behind is in no state to be taken down; any other's end is worth a leak check. */
+static _Noreturn void leave(void) {
+    (void)fflush(stdout);
+    if (shared->differs) _exit(0);
+    exit(0);
+}
+
 static void run_seeds(const seed_list *list, const options *o, double until) {
     for (; shared->at < list->count && !shared->differs; shared->at += !shared->differs) {
         program p;
@@ -96,8 +103,7 @@ static bool agrees(const program *p, bool verbose, bool quiet) {
     if (child == 0) {
         if (quiet && freopen("/dev/null", "w", stderr) == NULL) _exit(3);
         run_one(p, verbose);
-        (void)fflush(stdout);
-        _exit(0);
+        leave();
     }
     return wait_for(child);
 }
@@ -153,7 +159,7 @@ static uint64_t run_list(const seed_list *list, const options *o, double until, 
         pid_t child = fork();
         if (child == 0) {
             run_seeds(list, o, until);
-            _exit(0);
+            leave();
         }
         if (wait_for(child)) break;
         differences++;

@@ -1,6 +1,8 @@
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "parts.h"
 
 /* Local, so that its names never stand in for others; and never closed, because drivers start threads of their own. */
@@ -13,6 +15,7 @@ struct rdo_ocl_calls rdo_ocl;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
+static _Atomic long loading_process; /* 0: none has tried */
 
 static const struct {
     const char *name;
@@ -37,7 +40,18 @@ static bool find_symbols(void *library, char *reason, size_t size_bytes) {
     return true;
 }
 
+/* Asked before the lock is taken, which a thread of the parent may have held. */
+static bool is_fork(void) {
+    long process = (long)getpid(), none = 0;
+    return !atomic_compare_exchange_strong(&loading_process, &none, process) && none != process;
+}
+
 bool rdo_ocl_load(char *reason, size_t size_bytes) {
+    if (is_fork()) {
+        snprintf(reason, size_bytes, "this process was forked from one that uses OpenCL, whose drivers do not live on "
+                 "in a child; fork before the first device is listed or opened");
+        return false;
+    }
     pthread_mutex_lock(&lock);
     if (!loaded) {
         void *library = rdo_ocl_hooks.open_library(RDO_OCL_LIBRARY);
@@ -56,6 +70,7 @@ bool rdo_ocl_load(char *reason, size_t size_bytes) {
 void rdo_ocl_forget(void) {
     pthread_mutex_lock(&lock);
     loaded = false;
+    atomic_store(&loading_process, 0);
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,5 +1,7 @@
 /* The OpenCL backend's table on a stand-in for the OpenCL library, with each kind of memory that devices have. */
 #include <rondo/rondo.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "backend/opencl/opencl.h"
 #include "backend/opencl/parts.h"
@@ -99,6 +101,23 @@ static void a_device_that_cannot_be_used_is_listed_with_the_reason(void **state)
     opencl_stub_install(STUB_FINE);
     opencl_stub.no_compiler = true;
     expect_unavailable("no compiler");
+}
+
+/* [E5] The threads of a driver do not live on in a child, where a launch would wait for ever. */
+static void a_child_of_a_process_that_uses_opencl_is_told_so(void **state) {
+    int result = 0;
+    (void)state;
+    opencl_stub_install(STUB_FINE);
+    assert_true(probe_first().available);
+    pid_t child = fork();
+    if (child == 0) {
+        rondo_device_entry entry;
+        bool listed = rdo_backend_opencl.probe(0, &entry);
+        _exit(listed && !entry.available && strstr(entry.reason, "forked") != NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+    assert_true(probe_first().available);
 }
 
 static void each_device_has_a_number(void **state) {
@@ -606,6 +625,7 @@ int main(void) {
         cmocka_unit_test(a_library_that_lacks_any_call_is_refused_with_the_calls_name),
         cmocka_unit_test(without_a_driver_or_a_device_it_says_what_to_install),
         cmocka_unit_test(a_device_that_cannot_be_used_is_listed_with_the_reason),
+        cmocka_unit_test(a_child_of_a_process_that_uses_opencl_is_told_so),
         cmocka_unit_test(each_device_has_a_number),
         cmocka_unit_test(the_alignment_is_told_in_bytes),
         cmocka_unit_test(the_host_reaches_only_fine_grained_memory),
