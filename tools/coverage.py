@@ -6,9 +6,12 @@ usage: coverage.py FILE [--gate PERCENT] [--missing]
 import argparse
 import collections
 import json
+import pathlib
+import re
 import sys
 
 CORE = ["base", "fault", "memory", "op", "capture", "stream", "graph"]
+OUTER = ["api", "device"]  # listed with --missing, not held to the gate
 
 
 class Room:
@@ -40,10 +43,16 @@ def room_of(path):
     return "/".join(parts[1:3]) if parts[1] == "backend" else parts[1]
 
 
+def count_marks():
+    """How many places the library marks as never reached, and which coverage therefore leaves out."""
+    sources = (pathlib.Path(__file__).parent.parent / "src").rglob("*.[ch]")
+    return sum(len(re.findall(r"(?<!define )RDO_NEVER\(", file.read_text(encoding="utf-8"))) for file in sources)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
-    parser.add_argument("--gate", type=float, default=0, help="least branch coverage of each core room, in percent")
+    parser.add_argument("--gate", type=float, default=95, help="least branch coverage of each core room, in percent")
     parser.add_argument("--missing", action="store_true", help="list the lines of the core that are not fully covered")
     options = parser.parse_args()
     with open(options.file, encoding="utf-8") as file:
@@ -59,10 +68,11 @@ def main():
         room = rooms[name]
         print(f"{name:<16}{room.lines_run:>6}/{room.lines:<5}{room.line_percent():>4.0f}%"
               f"{room.branches_taken:>9}/{room.branches:<5}{room.branch_percent():>5.1f}%")
-        if options.missing and name in CORE:
+        if options.missing and name in CORE + OUTER:
             print("\n".join("    " + text for text in room.missing))
         if name in CORE and room.branch_percent() < options.gate:
             below.append(name)
+    print(f"{count_marks()} places are marked RDO_NEVER and not counted")
     if below:
         print(f"coverage: below the gate of {options.gate:g}%: {', '.join(below)}", file=sys.stderr)
     return 1 if below else 0

@@ -5,6 +5,8 @@
 #ifndef RDO_BASE_CHECK_H
 #define RDO_BASE_CHECK_H
 
+#include <stdbool.h>
+
 #include <rondo/status.h>
 
 #ifndef RDO_CHECKS
@@ -17,6 +19,16 @@ _Noreturn void rdo_assert_failed(const char *statement, const char *file, int li
 #define RDO_ASSERT(statement) ((statement) ? (void)0 : rdo_assert_failed(#statement, __FILE__, __LINE__))
 #else
 #define RDO_ASSERT(statement) ((void)sizeof(!(statement)))
+#endif
+
+/* RDO_NEVER: what cannot happen, and is dealt with all the same, at the place where that is cheap. Debug builds stop
+ * there, and a measurement of coverage leaves it out, since no test can reach it. The statement may have no effect. */
+#if RDO_CHECKS
+#define RDO_NEVER(statement) ((statement) ? (rdo_assert_failed("never: " #statement, __FILE__, __LINE__), true) : false)
+#elif defined(RDO_COVERAGE) && RDO_COVERAGE
+#define RDO_NEVER(statement) (sizeof(!(statement)) == 0)
+#else
+#define RDO_NEVER(statement) __builtin_expect(!!(statement), 0)
 #endif
 
 /* Returns a failed status to the caller at once. */

@@ -20,14 +20,15 @@ typedef struct finder {
     rdo_ranges readers; /* value: a cell */
     rdo_arena cells;
     rdo_edges *edges;
-    uint64_t begin; /* where the current node's list begins */
+    uint64_t begin;     /* where the current node's list begins */
+    uint64_t *followed; /* per node: the last node, plus 1, that got an edge from it */
+    uint64_t stamp;     /* the current node, plus 1 */
 } finder;
 
 static bool add_edge(finder *f, uint64_t from) {
     rdo_edges *edges = f->edges;
-    for (size_t i = f->begin; i < edges->list_count; i++) {
-        if (edges->list[i] == from) return true;
-    }
+    if (f->followed[from] == f->stamp) return true;
+    f->followed[from] = f->stamp;
     if (!rdo_grow(&edges->list, &edges->list_capacity, edges->list_count + 1, sizeof *edges->list)) return false;
     edges->list[edges->list_count++] = from;
     return true;
@@ -55,18 +56,17 @@ static bool follow_readers(finder *f, uint64_t node, uint64_t low, uint64_t high
     return true;
 }
 
-/* Bytes of [low, high) that nobody read since they were written depend on the writer itself. */
+/* Bytes of [low, high), which is not empty, that nobody read since they were written depend on the writer itself. */
 static bool follow_unread_writers(finder *f, uint64_t low, uint64_t high) {
     size_t i = rdo_ranges_seek(&f->readers, low);
-    while (low < high) {
+    for (;;) {
         const rdo_range *read = i < f->readers.count ? &rdo_ranges_data(&f->readers)[i] : NULL;
         uint64_t end = read != NULL && read->low < high ? read->low : high;
         if (low < end && !follow_writers(f, low, end)) return false;
-        if (read == NULL || read->high >= high) break;
+        if (read == NULL || read->high >= high) return true;
         low = read->high > low ? read->high : low;
         i++;
     }
-    return true;
 }
 
 /* Notes `node` as a reader of every part of [low, high), keeping who read the parts before. */
@@ -130,6 +130,7 @@ static bool follow_event(finder *f, rdo_op *const *ops, uint64_t node) {
 static bool visit_node(finder *f, rdo_op *const *ops, uint64_t node) {
     const rdo_op *op = ops[node];
     f->begin = f->edges->first[node] = f->edges->list_count;
+    f->stamp = node + 1;
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
         if (rdo_access_reads(access) && !visit_rows(f, node, access, depend_read)) return false;
@@ -152,12 +153,14 @@ static bool visit_node(finder *f, rdo_op *const *ops, uint64_t node) {
 bool rdo_edges_find(rdo_edges *edges, rdo_op *const *ops, uint64_t count) {
     finder f = {.edges = edges};
     *edges = (rdo_edges){.first = rdo_alloc_zero((size_t)count + 1, sizeof *edges->first)};
-    bool done = edges->first != NULL;
+    f.followed = rdo_alloc_zero((size_t)count + 1, sizeof *f.followed);
+    bool done = edges->first != NULL && f.followed != NULL;
     for (uint64_t node = 0; node < count && done; node++) done = visit_node(&f, ops, node);
     if (done) edges->first[count] = edges->list_count;
     rdo_ranges_finish(&f.writers);
     rdo_ranges_finish(&f.readers);
     rdo_arena_clear(&f.cells);
+    rdo_free(f.followed);
     if (!done) rdo_edges_finish(edges);
     return done;
 }

@@ -47,18 +47,17 @@ typedef struct survey {
     rdo_ranges read, written, live_in;
 } survey;
 
-/* Adds to `live_in` what of [low, high) no earlier node wrote. */
+/* Adds to `live_in` what of [low, high), which is not empty, no earlier node wrote. */
 static bool add_live_in(survey *s, uint64_t low, uint64_t high) {
     size_t i = rdo_ranges_seek(&s->written, low);
-    while (low < high) {
+    for (;;) {
         const rdo_range *written = i < s->written.count ? &rdo_ranges_data(&s->written)[i] : NULL;
         uint64_t end = written != NULL && written->low < high ? written->low : high;
         if (low < end && !rdo_ranges_set(&s->live_in, low, end, 0, 0)) return false;
-        if (written == NULL || written->high >= high) break;
+        if (written == NULL || written->high >= high) return true;
         low = written->high;
         i++;
     }
-    return true;
 }
 
 static bool survey_access(survey *s, const rdo_access *access, bool writes) {
@@ -210,9 +209,7 @@ rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t 
     program->engine = engine;
     program->ops = ops;
     program->count = count;
-    program->resolved = count <= SIZE_MAX / sizeof *program->resolved
-                            ? rdo_alloc((size_t)count * sizeof *program->resolved)
-                            : NULL;
+    program->resolved = rdo_alloc_zero((size_t)count, sizeof *program->resolved);
     bool resolved = program->resolved != NULL;
     for (uint64_t node = 0; node < count && resolved; node++) resolved = resolve_node(program, node);
     if (resolved && survey_all(program, graph_address)) result = build_segments(program);

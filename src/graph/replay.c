@@ -17,6 +17,7 @@ typedef struct replay {
     rdo_graph *graph;
     rdo_program *program;
     rdo_ranges spoiled;    /* address -> number of the failure that spoiled it */
+    uint64_t first_node;   /* the first that is no event: if it cannot be enqueued, nothing ran [R1] */
     bool failed;           /* some node did */
     uint64_t lost_to;      /* not 0: there was no memory for the map; everything from then on is lost to this failure */
     rondo_status not_run;  /* the graph could not be enqueued */
@@ -87,12 +88,12 @@ static rondo_backend_result submit_range(const replay *r, const rdo_segment *seg
     return result;
 }
 
-static void complete_event(replay *r, uint64_t node) {
+static void complete_event(replay *r, uint64_t node, uint64_t time_ns) {
     const rdo_op *op = r->program->ops[node];
     if (op->kind != RONDO_NODE_EVENT_RECORD) return;
     rdo_lock_take(&r->graph->engine->books.lock);
     op->event->recorded = op->event->completed = true;
-    op->event->time_ns = rdo_clock_ns();
+    op->event->time_ns = time_ns;
     rdo_lock_give(&r->graph->engine->books.lock);
 }
 
@@ -131,31 +132,48 @@ static void play_node(replay *r, const rdo_segment *segment, uint64_t node) {
     }
 }
 
-static void play_segment(replay *r, const rdo_segment *segment) {
+/* Plays nodes [first, last) of the segment, of which there is at least one. */
+static void play_nodes(replay *r, const rdo_segment *segment, uint64_t first, uint64_t last) {
     rondo_backend_outcome outcome;
-    uint64_t node = segment->first;
+    uint64_t node = first;
     if (!r->failed) {
         outcome.message[0] = '\0';
-        rondo_backend_result result = submit_range(r, segment, segment->first, segment->last, &node, &outcome);
+        rondo_backend_result result = submit_range(r, segment, first, last, &node, &outcome);
         if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) return;
-        if (node == 0 && result != RONDO_BACKEND_FAILED) {
-            /* The very first node could not be enqueued: nothing ran [R1]. */
+        if (node == r->first_node && result != RONDO_BACKEND_FAILED) {
             rdo_where where = where_of(r, node);
             r->not_run = rdo_backend_status(&where, result, &outcome);
             return;
         }
         node_failed(r, node++, result, &outcome);
     }
-    for (; node < segment->last; node++) play_node(r, segment, node);
+    for (; node < last; node++) play_node(r, segment, node);
+}
+
+/* The program begins with `count` events, and other nodes follow: the events may not complete before it is known
+ * that the replay runs at all. They keep the time at which they came. */
+static void play_leading_events(replay *r, size_t count) {
+    const rdo_segment *segments = r->program->segments, *work = &segments[count];
+    uint64_t time_ns = rdo_clock_ns();
+    r->first_node = work->first;
+    play_nodes(r, work, work->first, work->first + 1);
+    for (size_t i = 0; i < count && r->not_run == RONDO_OK; i++) complete_event(r, segments[i].first, time_ns);
+    bool more = r->not_run == RONDO_OK && work->first + 1 < work->last;
+    if (more) play_nodes(r, work, work->first + 1, work->last);
 }
 
 static void play_program(replay *r) {
     const rdo_program *program = r->program;
-    for (size_t i = 0; i < program->segment_count && r->not_run == RONDO_OK; i++) {
-        if (program->segments[i].event) {
-            complete_event(r, program->segments[i].first);
+    size_t i = 0;
+    while (i < program->segment_count && program->segments[i].event) i++;
+    if (i == program->segment_count) i = 0; /* nothing but events, or nothing */
+    if (i != 0) play_leading_events(r, i++);
+    for (; i < program->segment_count && r->not_run == RONDO_OK; i++) {
+        const rdo_segment *segment = &program->segments[i];
+        if (segment->event) {
+            complete_event(r, segment->first, rdo_clock_ns());
         } else {
-            play_segment(r, &program->segments[i]);
+            play_nodes(r, segment, segment->first, segment->last);
         }
     }
 }

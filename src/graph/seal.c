@@ -157,7 +157,7 @@ static bool prepare_guards(rdo_call *call, rdo_graph *graph) {
     const rdo_window *window = &call->queue->window;
     rdo_books *books = &call->engine->books;
     rdo_lock_take(&books->lock);
-    size_t most = window->touched.count + rdo_store_count_touched(&call->queue->store, window->id, NULL);
+    size_t most = window->touched.count + rdo_store_count_touched(&call->queue->store, window->id);
     bool done = rdo_grow(&graph->guards.data, &graph->guards.capacity, most, sizeof *graph->guards.data);
     graph->address = rdo_books_take_address(books, 1);
     rdo_lock_give(&books->lock);
@@ -234,9 +234,12 @@ static void finish_graph(rdo_return *item) {
     rdo_graph *graph = (rdo_graph *)(void *)item; /* `returning` comes first */
     rdo_engine *engine = graph->engine;
     rdo_lock_take(&engine->books.lock);
-    bool needed = graph->refs != 0 || graph->uses != 0;
+    /* It came here because nobody needs it, and its handle is hidden, so nobody finds it any more. */
+    if (RDO_NEVER(graph->refs != 0 || graph->uses != 0)) {
+        rdo_lock_give(&engine->books.lock);
+        return;
+    }
     rdo_lock_give(&engine->books.lock);
-    if (needed) return;
     rdo_program_delete(graph->program);
     rdo_lock_take(&engine->books.lock);
     rdo_graph_drop_patches(graph);

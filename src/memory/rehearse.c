@@ -40,7 +40,8 @@ static rondo_backend_result place_actor(rehearsal *r, size_t i, bool own_only) {
     if (place(r, &request, i, false)) return RONDO_BACKEND_DONE;
     rondo_backend_result result = rdo_store_grow(r->store, &request);
     if (result != RONDO_BACKEND_DONE) return result;
-    return place(r, &request, i, false) ? RONDO_BACKEND_DONE : RONDO_BACKEND_NO_MEMORY;
+    bool placed = place(r, &request, i, false);
+    return RDO_NEVER(!placed) ? RONDO_BACKEND_NO_MEMORY : RONDO_BACKEND_DONE; /* the new page fits the request */
 }
 
 static void free_actor(rehearsal *r, size_t i) {

@@ -8,8 +8,9 @@
 #include "base/check.h"
 #include "memory/store.h"
 
+/* Of a page of the pool SHARED. */
 static bool is_outdated(const rdo_page *page) {
-    return page != NULL && page->pool == RONDO_POOL_SHARED && page->size < page->store->shared_page_bytes;
+    return page != NULL && page->size < page->store->shared_page_bytes;
 }
 
 static bool can_empty(const rdo_page *page) {

@@ -54,7 +54,7 @@ rondo_pool_kind rdo_store_pool(const rdo_books *books, const rdo_request *reques
 
 /* An own page serves again: lasting memory by exact size, the rest if at most a fifth would be wasted. */
 static bool own_page_fits(const rdo_page *page, const rdo_request *request, uint64_t size) {
-    if (page->imported || page->usage != request->usage || page->used != 0 || page->size < size) return false;
+    if (page->usage != request->usage || page->used != 0 || page->size < size) return false;
     if (request->usage == RONDO_USAGE_LASTING) return page->size == size;
     return page->size - size <= page->size / 5;
 }
@@ -287,10 +287,10 @@ static void scribble(rdo_memory *memory) {
 static void leave_page(rdo_memory *memory) {
     rdo_page *page = memory->page;
     rdo_page_free(page, memory->slice);
-    if (page->imported || (page->usage == RONDO_USAGE_ONE_OFF && page->pool == RONDO_POOL_OWN)) {
-        bool idle = page->used == 0 && page->guarded == 0 && page->marked == 0;
+    if (page->imported || page->usage == RONDO_USAGE_ONE_OFF) { /* pages of one allocation, which is gone now */
+        RDO_ASSERT(page->used == 0 && page->guarded == 0);
         /* An import is the user's memory: it goes at once. Pages of ours stay while anyone records [C18]. */
-        if (idle && (page->imported || page->books->recorders == 0)) discard_page(page);
+        if (page->marked == 0 && (page->imported || page->books->recorders == 0)) discard_page(page);
     }
     memory->page = NULL;
 }
@@ -299,17 +299,16 @@ void rdo_memory_recycle(rdo_return *item) {
     rdo_memory *memory = (rdo_memory *)(void *)((char *)item - offsetof(rdo_memory, returning));
     rdo_books *books = rdo_memory_books(memory);
     rdo_lock_take(&books->lock);
-    bool needed = memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
-                  (memory->page != NULL && memory->page->slices[memory->slice].guards != 0);
-    if (!needed && books->debug_fresh) {
-        /* Nobody can find it any more, so it stays unneeded while the lock is not held. */
+    /* It came here because nobody needs it, and nobody can find it any more, so it stays unneeded. */
+    if (RDO_NEVER(memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
+                  (memory->page != NULL && memory->page->slices[memory->slice].guards != 0))) {
+        rdo_lock_give(&books->lock);
+        return;
+    }
+    if (books->debug_fresh) { /* the lock is not held over work on many bytes */
         rdo_lock_give(&books->lock);
         scribble(memory);
         rdo_lock_take(&books->lock);
-    }
-    if (needed) {
-        rdo_lock_give(&books->lock);
-        return;
     }
     rdo_claims_clear(&memory->claims, &books->claimed);
     unaccount(memory);
@@ -352,7 +351,7 @@ static void for_marked_pages(const rdo_store *store, void (*visit)(void *user, r
 }
 
 typedef struct closing {
-    uint64_t window, bytes;
+    uint64_t window;
     size_t count;
     void (*keep)(void *user, rdo_page *page, uint32_t slice);
     void *user;
@@ -365,16 +364,13 @@ static bool was_touched(const rdo_slice *slice, uint64_t window) {
 static void count_page(void *user, rdo_page *page) {
     closing *c = user;
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
-        if (!was_touched(&page->slices[i], c->window)) continue;
-        c->count++;
-        c->bytes += page->slices[i].size;
+        c->count += was_touched(&page->slices[i], c->window);
     }
 }
 
-size_t rdo_store_count_touched(const rdo_store *store, uint64_t window, uint64_t *out_bytes) {
+size_t rdo_store_count_touched(const rdo_store *store, uint64_t window) {
     closing c = {.window = window};
     for_marked_pages(store, count_page, &c);
-    if (out_bytes != NULL) *out_bytes = c.bytes;
     return c.count;
 }
 

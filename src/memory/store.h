@@ -93,8 +93,8 @@ rondo_backend_result rdo_store_rehearse(rdo_store *store, const rdo_note *notes,
  * `keep` is not NULL; all others go back to general use. */
 void rdo_store_close_window(rdo_store *store, uint64_t window, void (*keep)(void *user, rdo_page *page, uint32_t slice),
                             void *user);
-/* Device lock held: how many slices rdo_store_close_window would keep, and their bytes. */
-size_t rdo_store_count_touched(const rdo_store *store, uint64_t window, uint64_t *out_bytes);
+/* Device lock held: how many slices rdo_store_close_window would keep. */
+size_t rdo_store_count_touched(const rdo_store *store, uint64_t window);
 
 /* Device lock held: releases pages that are empty and of no further use: outdated and one-off ones, with `all` every
  * empty one. Does nothing while a stream records. */

@@ -113,6 +113,7 @@ rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status) {
     rdo_window_fail(recording ? window : &(rdo_window){0}, status);
     if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
     if (recording && window->defer_claims) return status;
+    if (rdo_op_is_nothing(op)) return status; /* it would have written nothing [W5] */
     rdo_lock_take(&call->engine->books.lock);
     rdo_claim_writes(op, rondo_status_number(status));
     rdo_lock_give(&call->engine->books.lock);

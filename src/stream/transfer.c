@@ -183,9 +183,12 @@ rondo_status rdo_unmap(rdo_call *call, rondo_span span) {
                             &access));
     rdo_lock_take(&books->lock);
     mapping *m = find_mapping(&engine->order, &access);
-    if (m != NULL) end_mapping(engine, m);
+    /* A write to a part of claimed bytes cuts the claim in two; without room for that nothing changes. */
+    bool ready = m != NULL && (!rdo_access_writes(&m->access) || rdo_claims_prepare(&m->access.memory->claims, 1));
+    if (ready) end_mapping(engine, m);
     rdo_lock_give(&books->lock);
     if (m == NULL) REFUSE(RONDO_STATE, "this span is not mapped");
+    if (!ready) REFUSE(RONDO_NO_HOST_MEMORY, "no memory to release the claims of a part; the span stays mapped");
     return RONDO_OK;
 }
 

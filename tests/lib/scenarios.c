@@ -116,6 +116,31 @@ static void map_and_unmap(scene *s) {
     if (scene_note(s, rondo_map(s->a, rondo_whole(h->buffer), RONDO_READS, &data))) scene_drop(h);
 }
 
+/* Each unmap cuts a claim in two, which takes memory sooner or later. One that is refused leaves all as it was. */
+static void unmapping_parts_of_a_claim(scene *s) {
+    scene_cell *x = scene_buffer(s, s->a, 6 * N, RONDO_USAGE_GENERAL);
+    scene_cell *flag = scene_buffer(s, s->a, 1, RONDO_USAGE_GENERAL);
+    (void)scene_fill(s, s->a, flag, 0, 1, 1);
+    (void)scene_fail_if(s, s->a, x, flag, 5);
+    for (uint32_t at = 3; at < 6 * N; at += 7) {
+        void *data;
+        rondo_span span = rondo_whole(x->buffer);
+        span.offset_bytes = 4 * (uint64_t)at;
+        span.size_bytes = 4;
+        if (!scene_note(s, rondo_map(s->a, span, RONDO_WRITES, &data))) continue;
+        memcpy(data, &at, sizeof at);
+        if (!scene_note(s, rondo_unmap(s->a, span)) && !scene_note(s, rondo_unmap(s->b, span))) {
+            scene_drop(x); /* ends the mapping that is left */
+            return;
+        }
+        x->value[at] = (int32_t)at;
+        x->mark[at] = SCENE_GOOD;
+        x->unknown[at] = false;
+    }
+    scene_read(s, s->a, x);
+    (void)scene_sync(s, s->a);
+}
+
 /* Pages of 4 KiB at first, so that a larger buffer outdates them. */
 static const rondo_device_desc small_pages = {
     .memory = {.small_page_bytes = 4096, .small_max_bytes = 256, .page_min_bytes = 4096, .page_max_bytes = 4 << 20}};
@@ -658,6 +683,24 @@ static void a_long_window(scene *s) {
     (void)scene_replay(s, s->b, g);
 }
 
+/* Long enough that its copies need more than one chunk of memory. */
+static void a_long_graph_is_changed_and_appended(scene *s) {
+    scene_cell *x, *y, *z = scene_buffer(s, s->a, N, RONDO_USAGE_GENERAL);
+    scene_cell *w = scene_buffer(s, s->a, N, RONDO_USAGE_GENERAL);
+    two_cells(s, &x, &y);
+    (void)scene_write(s, s->a, w, 30);
+    if (!scene_prepare(s, s->a) || !scene_begin(s, s->a)) return;
+    for (int i = 0; i < 28; i++) (void)scene_scale(s, s->a, i % 2 == 0 ? x : y, i + 2);
+    (void)scene_add(s, s->a, z, x, y);
+    scene_graph *inner = scene_end(s, s->a);
+    (void)scene_update_buffer(s, inner, 28, "b", w);
+    (void)scene_replay(s, s->a, inner);
+    if (inner == NULL || !scene_prepare(s, s->b) || !scene_begin(s, s->b)) return;
+    (void)scene_replay(s, s->b, inner);
+    scene_graph *outer = scene_end(s, s->b);
+    (void)scene_replay(s, s->b, outer);
+}
+
 /* The warm-up needs pages that the pool has not got; the recorded run finds them. */
 static void growth_in_a_warm_up(scene *s) {
     scene_cell *x = scene_buffer(s, s->a, 700, RONDO_USAGE_GENERAL);
@@ -798,6 +841,7 @@ const scenario scenarios[] = {
     SCENARIO(import_memory),
     SCENARIO(host_blocks),
     SCENARIO(map_and_unmap),
+    SCENARIO(unmapping_parts_of_a_claim),
     {.name = "relocation", .run = relocation, .desc = &small_pages, .quiet_failures = true},
     {.name = "trimming", .run = trimming, .desc = &small_pages, .quiet_failures = true},
     {.name = "memory_pressure", .run = memory_pressure, .desc = &capped, .quiet_failures = true},
@@ -828,6 +872,7 @@ const scenario scenarios[] = {
     SCENARIO(two_windows_at_once),
     SCENARIO(a_step_that_fails),
     SCENARIO(a_long_window),
+    SCENARIO(a_long_graph_is_changed_and_appended),
     {.name = "growth_in_a_warm_up", .run = growth_in_a_warm_up, .desc = &small_pages, .quiet_failures = true},
     SCENARIO(events_in_a_window),
     SCENARIO(walk_and_dump),

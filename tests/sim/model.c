@@ -673,23 +673,36 @@ static size_t segment_end(const model_ops *ops, size_t first) {
     return last;
 }
 
+static void complete(model *m, const model_op *op) {
+    if (op->kind != MODEL_EVENT_RECORD) return;
+    m->events[op->event].recorded = m->events[op->event].completed = true;
+}
+
+/* How many events come before the first node that is none; 0 if there is no such node. */
+static size_t leading_events(const model_ops *ops) {
+    size_t count = 0;
+    while (count < ops->count && is_event(&ops->data[count])) count++;
+    return count < ops->count ? count : 0;
+}
+
 /* Rule 6: a replay that was enqueued equals playing its ops in order. OK, or why the very first did not run. */
 static rondo_code play_graph(model *m, const model_graph *graph, uint32_t stream) {
     const model_ops *ops = &graph->ops;
     bool failed = false, released = false;
+    size_t leading = leading_events(ops);
     for (size_t first = 0, last; first < ops->count; first = last) {
         rondo_code code;
         last = first + 1;
         if (is_event(&ops->data[first])) {
-            if (ops->data[first].kind != MODEL_EVENT_RECORD) continue;
-            m->events[ops->data[first].event].recorded = m->events[ops->data[first].event].completed = true;
+            if (first >= leading) complete(m, &ops->data[first]);
             continue;
         }
-        last = segment_end(ops, first);
+        /* Behind leading events the first node is played alone: they complete once it is known that it ran. */
+        if (leading == 0 || first != leading) last = segment_end(ops, first);
         size_t node = first;
         if (!failed) {
-            if (first == 0 && m->armed && m->rule.call == RONDO_SIM_GRAPH_SUBMIT && m->rule.nth == 1 &&
-                (m->rule.node == 0 || last == 1) && m->rule.result != RONDO_BACKEND_FAILED) {
+            if (first == leading && m->armed && m->rule.call == RONDO_SIM_GRAPH_SUBMIT && m->rule.nth == 1 &&
+                (m->rule.node == 0 || last - first == 1) && m->rule.result != RONDO_BACKEND_FAILED) {
                 (void)model_strikes(m, RONDO_SIM_GRAPH_SUBMIT);
                 return model_backend_code(m->rule.result);
             }
@@ -700,6 +713,7 @@ static rondo_code play_graph(model *m, const model_graph *graph, uint32_t stream
             failed = code != RONDO_CODE_OK;
         }
         for (; failed && node < last; node++) play_alone(m, stream, &ops->data[node], graph->serial);
+        for (size_t i = 0; first == leading && i < leading; i++) complete(m, &ops->data[i]);
     }
     return RONDO_CODE_OK;
 }

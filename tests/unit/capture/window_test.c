@@ -535,7 +535,7 @@ static void memory_of_the_window_itself_is_marked_and_not_guarded(void **state) 
     assert_int_equal(touched.count, 1);
     rdo_free(touched.data);
 
-    assert_int_equal(rdo_store_count_touched(&f.bench.store, f.window.id, NULL), 1);
+    assert_int_equal(rdo_store_count_touched(&f.bench.store, f.window.id), 1);
     rdo_store_close_window(&f.bench.store, f.window.id, NULL, NULL);
     assert_int_equal(slice->window, 0);
     memory_bench_release(&f.bench, buffer);

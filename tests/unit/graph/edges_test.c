@@ -112,11 +112,41 @@ static void edges_without_memory_are_none(void **state) {
     }
 }
 
+enum { WIDE = 20000 };
+
+/* [W3] Each of many nodes writes a part of a buffer, one reads it whole, twice over: the join follows each of them
+ * once. */
+static void a_wide_join_follows_each_node_once(void **state) {
+    static rdo_op ops[WIDE + 1], *list[WIDE + 1];
+    static rdo_access parts[WIDE], whole[2];
+    static rdo_memory memory;
+    rdo_edges edges;
+    (void)state;
+    for (size_t i = 0; i < WIDE; i++) {
+        parts[i] = (rdo_access){.memory = &memory, .address = 64, .low = 8 * i, .row_bytes = 8, .rows = 1, .pitch = 8,
+                                .mode = RONDO_WRITES};
+        ops[i] = (rdo_op){.kind = RONDO_NODE_FILL, .accesses = &parts[i], .access_count = 1};
+        list[i] = &ops[i];
+    }
+    for (size_t i = 0; i < 2; i++) {
+        whole[i] = (rdo_access){.memory = &memory, .address = 64, .row_bytes = 8 * (uint64_t)WIDE, .rows = 1,
+                                .pitch = 8 * (uint64_t)WIDE, .mode = RONDO_READS};
+    }
+    ops[WIDE] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .accesses = whole, .access_count = 2};
+    list[WIDE] = &ops[WIDE];
+    assert_true(rdo_edges_find(&edges, list, WIDE + 1));
+    assert_int_equal(edges.list_count, WIDE);
+    assert_int_equal(edges.first[WIDE], 0);
+    for (size_t i = 0; i < WIDE; i++) assert_int_equal(edges.list[i], i);
+    rdo_edges_finish(&edges);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct_predecessors_are_those_of_a_byte_for_byte_search),
         cmocka_unit_test(every_conflict_is_on_a_path_of_edges),
         cmocka_unit_test(edges_without_memory_are_none),
+        cmocka_unit_test(a_wide_join_follows_each_node_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,30 @@ static void the_callback_of_an_allocation_comes_with_its_end(void **state) {
     assert_int_equal(calls, 1);
 }
 
+/* [M4] The graphs that keep most come first, equal ones in the order of their ids, and each pool has its own. */
+static void the_graphs_that_pin_most_are_named(void **state) {
+    memory_bench bench;
+    char room[512];
+    rdo_holder holders[] = {{.graph_id = 904, .device_bytes = 100},  {.graph_id = 902, .device_bytes = 100},
+                            {.graph_id = 907, .device_bytes = 5},    {.graph_id = 903, .device_bytes = 100},
+                            {.graph_id = 901, .device_bytes = 7000}, {.graph_id = 905, .host_bytes = 44}};
+    (void)state;
+    memory_bench_open(&bench);
+    for (size_t i = 0; i < 6; i++) rdo_books_add_holder(&bench.books, &holders[i]);
+    rdo_books_describe_room(&bench.books, RONDO_POOL_SHARED, room, sizeof room);
+    assert_null(strstr(room, "graph 901")); /* nothing is guarded, so nobody is to blame */
+    bench.books.reports[RONDO_POOL_SHARED].guarded_bytes = 7305;
+    bench.books.reports[RONDO_POOL_HOST].guarded_bytes = 44;
+    rdo_books_describe_room(&bench.books, RONDO_POOL_SHARED, room, sizeof room);
+    assert_non_null(strstr(room, ": graph 901: 7000, graph 902: 100, graph 903: 100, ..."));
+    rdo_books_describe_room(&bench.books, RONDO_POOL_HOST, room, sizeof room);
+    assert_non_null(strstr(room, ": graph 905: 44"));
+    assert_null(strstr(room, "graph 901"));
+    bench.books.reports[RONDO_POOL_SHARED].guarded_bytes = bench.books.reports[RONDO_POOL_HOST].guarded_bytes = 0;
+    for (size_t i = 0; i < 6; i++) rdo_books_remove_holder(&bench.books, &holders[i]);
+    memory_bench_close(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_that_share_a_byte_are_refused),
@@ -182,6 +206,7 @@ int main(void) {
         cmocka_unit_test(a_promise_to_call_is_refused_when_it_cannot_be_kept),
         cmocka_unit_test(addresses_of_the_flat_space_never_touch),
         cmocka_unit_test(the_callback_of_an_allocation_comes_with_its_end),
+        cmocka_unit_test(the_graphs_that_pin_most_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

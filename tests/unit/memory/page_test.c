@@ -285,12 +285,77 @@ static void a_page_that_cannot_be_described_is_not_made(void **state) {
     memory_bench_close(&bench);
 }
 
+/* [M2] [M3] The check that others rely on sees each kind of damage. */
+static void a_page_that_contradicts_itself_is_found_out(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_page *page = rdo_page_new(&bench.books, NULL, 8 * UNIT), *other = rdo_page_new(&bench.books, NULL, UNIT);
+    rdo_memory owner = {.refs = 1};
+    assert_true(rdo_page_prepare_carve(page));
+    rdo_page_carve(page, rdo_page_fit(page, UNIT, 0, false), UNIT, &owner, 0);
+    owner.page = page;
+    owner.slice = 0;
+    uint32_t rest = page->slices[0].after;
+    assert_true(rdo_page_check(page));
+#define DAMAGE(place, value)                                                                                           \
+    do {                                                                                                               \
+        rdo_page whole = *page;                                                                                        \
+        rdo_slice slices[2] = {page->slices[0], page->slices[rest]};                                                   \
+        rdo_memory sound = owner;                                                                                      \
+        place = value;                                                                                                 \
+        assert_false(rdo_page_check(page));                                                                            \
+        *page = whole;                                                                                                 \
+        page->slices[0] = slices[0];                                                                                   \
+        page->slices[rest] = slices[1];                                                                                \
+        owner = sound;                                                                                                 \
+        assert_true(rdo_page_check(page));                                                                             \
+    } while (0)
+    DAMAGE(page->slices[rest].spare, true);
+    DAMAGE(page->slices[rest].offset, 0);
+    DAMAGE(page->slices[rest].before, RDO_NO_SLICE);
+    DAMAGE(page->slices[rest].size, 0);
+    DAMAGE(page->slices[rest].size, UNIT);
+    DAMAGE(page->slices[0].owner, NULL);
+    DAMAGE(owner.page, other);
+    DAMAGE(owner.slice, rest);
+    DAMAGE(page->used, 2);
+    DAMAGE(page->guarded, 1);
+    DAMAGE(page->marked, 1);
+#undef DAMAGE
+    rdo_page *nothing = rdo_page_new(&bench.books, NULL, 0);
+    assert_true(rdo_page_check(nothing));
+    rdo_page_delete(nothing);
+    rdo_page_delete(other);
+    rdo_page_delete(page);
+    memory_bench_close(&bench);
+}
+
+/* [C5] Saying twice whose a slice is changes no count. */
+static void a_slice_can_be_given_to_a_window_again(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_page *page = rdo_page_new(&bench.books, NULL, 8 * UNIT);
+    rdo_page_set_window(page, 0, 0);
+    assert_int_equal(page->marked, 0);
+    rdo_page_set_window(page, 0, 3);
+    rdo_page_set_window(page, 0, 3);
+    assert_int_equal(page->marked, 1);
+    rdo_page_set_window(page, 0, 0);
+    assert_int_equal(page->marked, 0);
+    rdo_page_delete(page);
+    memory_bench_close(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_what_a_naive_list_of_segments_says),
         cmocka_unit_test(touched_bytes_of_a_window_are_reused_only_in_that_window),
         cmocka_unit_test(a_guarded_slice_is_neither_handed_out_nor_coalesced),
         cmocka_unit_test(a_page_that_cannot_be_described_is_not_made),
+        cmocka_unit_test(a_page_that_contradicts_itself_is_found_out),
+        cmocka_unit_test(a_slice_can_be_given_to_a_window_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static sequence random_sequence(uint64_t largest) {
     for (uint64_t id = 1; s.count < steps; id++) {
         size_t slot = random_below(SLOTS);
         if (random_below(20) == 0) {
-            s.notes[s.count++] = (rdo_note){{.size = RDO_NOTE_RELEASE}, 1000000};
+            s.notes[s.count++] = (rdo_note){{.size = RDO_NOTE_RELEASE}, random_below(2) == 0 ? 0 : 1000000};
         } else if (live[slot] == 0) {
             live[slot] = id;
             s.notes[s.count++] = (rdo_note){random_request(largest), id};

@@ -427,6 +427,23 @@ static void rows_overlap_exactly_where_they_share_a_byte(void **state) {
     assert_true(shared_by_some > 2000 && shared_by_some < 18000);
 }
 
+/* [W8] Two columns of a matrix of a million rows, or two that share the very last byte: one walk tells. */
+static void a_million_rows_are_compared_in_one_walk(void **state) {
+    enum { ROWS = 1000000, PITCH = 64 };
+    rdo_memory memory = {.size = (uint64_t)ROWS * PITCH};
+    (void)state;
+    rdo_access left = {.memory = &memory, .low = 0, .row_bytes = 32, .rows = ROWS, .pitch = PITCH};
+    rdo_access right = {.memory = &memory, .low = 32, .row_bytes = 32, .rows = ROWS, .pitch = PITCH};
+    assert_false(rdo_args_overlap(&left, &right));
+    assert_false(rdo_args_overlap(&right, &left));
+    rdo_access last = {.memory = &memory, .low = memory.size - PITCH + 31, .row_bytes = 1, .rows = 1, .pitch = 1};
+    assert_true(rdo_args_overlap(&left, &last));
+    assert_true(rdo_args_overlap(&last, &left));
+    last.low++;
+    assert_false(rdo_args_overlap(&left, &last));
+    assert_true(rdo_args_overlap(&right, &last));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_span_becomes_an_access),
@@ -443,6 +460,7 @@ int main(void) {
         cmocka_unit_test(two_arguments_of_which_one_is_written_may_overlap_only_with_leave),
         cmocka_unit_test(any_two_arguments_are_compared),
         cmocka_unit_test(rows_overlap_exactly_where_they_share_a_byte),
+        cmocka_unit_test(a_million_rows_are_compared_in_one_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
