@@ -262,6 +262,7 @@ typedef struct one_call {
 
 typedef struct run {
     const program *p;
+    bool verbose;
     model m;
     rondo_device *device;
     rondo_kernel *kernels[SIM_KERNELS];
@@ -1493,11 +1494,12 @@ bool program_run(const program *p, bool verbose, char *out_text) {
     if (r == NULL) abort();
     r->p = p;
     r->text = out_text;
+    r->verbose = verbose; /* kept where a jump back finds it */
     host_calls_fail = false;
     model_init(&r->m);
     r->m.debug_fresh = p->debug_fresh;
     if (setjmp(r->differs) != 0) {
-        if (verbose) printf("      %s\n", r->line);
+        if (r->verbose) printf("      %s\n", r->line);
         return false; /* the state is no longer known, so it is left as it is */
     }
     open_all(r);
@@ -1506,12 +1508,12 @@ bool program_run(const program *p, bool verbose, char *out_text) {
         r->line_length = r->word = 0;
         r->line[0] = '\0';
         arm(r);
-        if (verbose) (void)fflush(stdout); /* the next step may crash */
+        if (r->verbose) (void)fflush(stdout); /* the next step may crash */
         if (r->step->stream < p->streams) do_step(r);
         rondo_sim_reset();
         if (r->line[0] == '\0') continue;
         compare(r);
-        if (verbose) printf("%5zu %s\n", r->index, r->line);
+        if (r->verbose) printf("%5zu %s\n", r->index, r->line);
     }
     r->line_length = 0;
     say(r, "the end");
