@@ -673,47 +673,60 @@ static size_t segment_end(const model_ops *ops, size_t first) {
     return last;
 }
 
-static void complete(model *m, const model_op *op) {
-    if (op->kind != MODEL_EVENT_RECORD) return;
-    m->events[op->event].recorded = m->events[op->event].completed = true;
+/* Whether the backend refuses the very first node of a replay, given `count` nodes at once. */
+static bool strikes_first(const model *m, size_t count) {
+    return m->armed && m->rule.call == RONDO_SIM_GRAPH_SUBMIT && m->rule.nth == 1 && m->rule_seen == 0 &&
+           m->rule.result != RONDO_BACKEND_FAILED && (m->rule.node == 0 || count == 1);
 }
 
-/* How many events come before the first node that is none; 0 if there is no such node. */
-static size_t leading_events(const model_ops *ops) {
-    size_t count = 0;
-    while (count < ops->count && is_event(&ops->data[count])) count++;
-    return count < ops->count ? count : 0;
+/* Plays the nodes [first, last) as one piece; `failed` tells whether a node before them did, and afterwards whether any
+ * did. OK, or why the very first node of the graph did not run. */
+static rondo_code play_nodes(model *m, const model_graph *graph, uint32_t stream, size_t first, size_t last,
+                             size_t work, bool *failed) {
+    const model_ops *ops = &graph->ops;
+    size_t node = first;
+    rondo_code code;
+    if (first == work && strikes_first(m, last - first)) {
+        (void)model_strikes(m, RONDO_SIM_GRAPH_SUBMIT);
+        return model_backend_code(m->rule.result);
+    }
+    if (first == work) for_written(m, ops, release_byte, NULL);
+    if (!*failed) {
+        node = play_together(m, ops, first, last, &code);
+        if (code != RONDO_CODE_OK) (void)fail_running(m, stream, &ops->data[node++], code);
+        *failed = code != RONDO_CODE_OK;
+    }
+    for (; *failed && node < last; node++) play_alone(m, stream, &ops->data[node], graph->serial);
+    return RONDO_CODE_OK;
 }
 
-/* Rule 6: a replay that was enqueued equals playing its ops in order. OK, or why the very first did not run. */
+static void complete_events(model *m, const model_ops *ops, size_t first, size_t last) {
+    for (size_t i = first; i < last; i++) {
+        if (ops->data[i].kind != MODEL_EVENT_RECORD) continue;
+        m->events[ops->data[i].event].recorded = m->events[ops->data[i].event].completed = true;
+    }
+}
+
+/* Rule 6: a replay that was enqueued equals playing its ops in order. OK, or why the very first did not run: events
+ * that come before all work complete only once the first of the work has run. */
 static rondo_code play_graph(model *m, const model_graph *graph, uint32_t stream) {
     const model_ops *ops = &graph->ops;
-    bool failed = false, released = false;
-    size_t leading = leading_events(ops);
-    for (size_t first = 0, last; first < ops->count; first = last) {
-        rondo_code code;
-        last = first + 1;
-        if (is_event(&ops->data[first])) {
-            if (first >= leading) complete(m, &ops->data[first]);
-            continue;
-        }
-        /* Behind leading events the first node is played alone: they complete once it is known that it ran. */
-        if (leading == 0 || first != leading) last = segment_end(ops, first);
-        size_t node = first;
-        if (!failed) {
-            if (first == leading && m->armed && m->rule.call == RONDO_SIM_GRAPH_SUBMIT && m->rule.nth == 1 &&
-                (m->rule.node == 0 || last - first == 1) && m->rule.result != RONDO_BACKEND_FAILED) {
-                (void)model_strikes(m, RONDO_SIM_GRAPH_SUBMIT);
-                return model_backend_code(m->rule.result);
-            }
-            if (!released) for_written(m, ops, release_byte, NULL);
-            released = true;
-            node = play_together(m, ops, first, last, &code);
-            if (code != RONDO_CODE_OK) (void)fail_running(m, stream, &ops->data[node++], code);
-            failed = code != RONDO_CODE_OK;
-        }
-        for (; failed && node < last; node++) play_alone(m, stream, &ops->data[node], graph->serial);
-        for (size_t i = 0; first == leading && i < leading; i++) complete(m, &ops->data[i]);
+    size_t work = 0, first, last;
+    bool failed = false;
+    while (work < ops->count && is_event(&ops->data[work])) work++;
+    first = work;
+    if (work != 0 && work != ops->count) {
+        rondo_code code = play_nodes(m, graph, stream, first, first + 1, work, &failed);
+        if (code != RONDO_CODE_OK) return code;
+        first++;
+    }
+    complete_events(m, ops, 0, work);
+    for (; first < ops->count; first = last) {
+        last = is_event(&ops->data[first]) ? first + 1 : segment_end(ops, first);
+        complete_events(m, ops, first, last);
+        if (is_event(&ops->data[first])) continue;
+        rondo_code code = play_nodes(m, graph, stream, first, last, work, &failed);
+        if (code != RONDO_CODE_OK) return code;
     }
     return RONDO_CODE_OK;
 }
