@@ -234,8 +234,9 @@ static void finish_graph(rdo_return *item) {
     rdo_graph *graph = (rdo_graph *)(void *)item; /* `returning` comes first */
     rdo_engine *engine = graph->engine;
     rdo_lock_take(&engine->books.lock);
-    /* It came here because nobody needs it, and its handle is hidden, so nobody finds it any more. */
-    if (RDO_NEVER(graph->refs != 0 || graph->uses != 0)) {
+    /* Nobody needed it when it was put on the list, and its handle is hidden. A replay that this queue ran since
+     * then may have counted itself all the same. */
+    if (graph->refs != 0 || graph->uses != 0) {
         rdo_lock_give(&engine->books.lock);
         return;
     }

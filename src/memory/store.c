@@ -299,9 +299,11 @@ void rdo_memory_recycle(rdo_return *item) {
     rdo_memory *memory = (rdo_memory *)(void *)((char *)item - offsetof(rdo_memory, returning));
     rdo_books *books = rdo_memory_books(memory);
     rdo_lock_take(&books->lock);
-    /* It came here because nobody needs it, and nobody can find it any more, so it stays unneeded. */
-    if (RDO_NEVER(memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
-                  (memory->page != NULL && memory->page->slices[memory->slice].guards != 0))) {
+    /* Nobody needed it when it was put on the list. But a buffer of a window that another thread releases waits
+     * there while
+     * the window closes into a graph, which guards all that its work touched: then the graph needs it again. */
+    if (memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
+        (memory->page != NULL && memory->page->slices[memory->slice].guards != 0)) {
         rdo_lock_give(&books->lock);
         return;
     }
