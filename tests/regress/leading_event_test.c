@@ -53,10 +53,6 @@ static void fail_submit(uint64_t nth) {
         .call = RONDO_SIM_GRAPH_SUBMIT, .result = RONDO_BACKEND_NOT_RUN, .nth = nth, .count = 1}));
 }
 
-static void expect(rondo_status status, rondo_code code) {
-    assert_int_equal(rondo_status_code(status), code);
-}
-
 /* [R1] [R2] [C24] Nothing ran: no event completed, all that is written is claimed, and the next replay mends it. */
 static void events_before_work_that_cannot_be_enqueued_do_not_complete(void **state) {
     (void)state;

@@ -152,11 +152,22 @@ static inline void gate_await(gate *g, uint64_t value) {
     (void)pthread_mutex_unlock(&g->lock);
 }
 
+/* The call ended with this code; for the thread that runs the test. */
+static inline void expect(rondo_status status, rondo_code code) {
+    if (rondo_status_code(status) == code) return;
+    char text[512];
+    (void)rondo_fault_describe(status, text, sizeof text);
+    fail_msg("expected %s: %s", rondo_code_name(code), text);
+}
+
 /* ---- kernels ---- */
 
 enum { WORDS = 64 }; /* words of the buffers that these kernels work on */
 #define BYTES ((uint64_t)WORDS * 8)
 
+static inline void nothing_native(const rondo_native_call *call) {
+    (void)call;
+}
 /* Adds 1 to each word. */
 static inline void bump_native(const rondo_native_call *call) {
     uint64_t *x = call->args[0];

@@ -2,13 +2,6 @@
 #include "stream/submit.h"
 #include "thread/threads.h"
 
-static void expect(rondo_status status, rondo_code code) {
-    if (rondo_status_code(status) == code) return;
-    char text[512];
-    (void)rondo_fault_describe(status, text, sizeof text);
-    fail_msg("expected %s: %s", rondo_code_name(code), text);
-}
-
 static rondo_status open_with(rondo_memory_layout layout, rondo_device **out_device) {
     rondo_device_desc desc = {.max_queues = 1, .workers = 1, .memory = layout};
     return rondo_device_open("cpu", &desc, out_device);

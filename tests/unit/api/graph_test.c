@@ -33,13 +33,6 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
-static void expect(rondo_status status, rondo_code code) {
-    if (rondo_status_code(status) == code) return;
-    char text[512];
-    (void)rondo_fault_describe(status, text, sizeof text);
-    fail_msg("expected %s: %s", rondo_code_name(code), text);
-}
-
 static void begin(rondo_stream *stream) {
     OK(rondo_capture_prepare(stream));
     OK(rondo_capture_begin(stream));
@@ -173,10 +166,6 @@ static void values_are_updated_on_both_sides_of_an_event(void **state) {
     rondo_graph_release(graph);
     rondo_event_release(event);
     close_scene(&s);
-}
-
-static void nothing_native(const rondo_native_call *call) {
-    (void)call;
 }
 
 /* [R9] [W5] */

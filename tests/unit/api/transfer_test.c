@@ -24,13 +24,6 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
-static void expect(rondo_status status, rondo_code code) {
-    if (rondo_status_code(status) == code) return;
-    char text[512];
-    (void)rondo_fault_describe(status, text, sizeof text);
-    fail_msg("expected %s: %s", rondo_code_name(code), text);
-}
-
 static rondo_span part(rondo_buffer buffer, uint64_t offset, uint64_t size) {
     rondo_span span = rondo_whole(buffer);
     span.offset_bytes = offset;
@@ -156,10 +149,6 @@ static void arguments_that_do_not_fit_a_parameter_are_refused(void **state) {
     expect(rondo_launch(s.a, s.k.add, rondo_grid_1d(WORDS), NULL, 2, NULL), RONDO_INVALID);
     rondo_buffer_release(x);
     close_scene(&s);
-}
-
-static void nothing_native(const rondo_native_call *call) {
-    (void)call;
 }
 
 /* [O7] */
