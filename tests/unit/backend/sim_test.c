@@ -290,6 +290,35 @@ static void calls_are_counted_by_kind(void **state) {
     close_stage(&s);
 }
 
+/* [C22] Also when the backend would refuse whatever it is asked for. */
+static void a_window_asks_the_backend_for_nothing_until_it_seals(void **state) {
+    stage s;
+    rondo_sim_counts counts;
+    rondo_graph *graph;
+    uint8_t first;
+    (void)state;
+    open_stage(&s);
+    assert_int_equal(fill(&s, 1), RONDO_CODE_OK);
+    assert_int_equal(rondo_capture_prepare(s.stream), RONDO_OK);
+    assert_int_equal(rondo_capture_begin(s.stream), RONDO_OK);
+    rondo_sim_reset();
+    rule(RONDO_SIM_ANY, RONDO_BACKEND_NOT_RUN, 1, 0);
+    assert_int_equal(fill(&s, 4), RONDO_CODE_OK);
+    assert_int_equal(launch(&s), RONDO_CODE_OK);
+    rondo_sim_get_counts(&counts);
+    assert_int_equal(counts.calls[RONDO_SIM_ANY], 0);
+    rondo_sim_reset();
+    assert_int_equal(rondo_capture_end(s.stream, RONDO_END_DEFAULT, &graph), RONDO_OK);
+    rondo_sim_get_counts(&counts);
+    assert_int_equal(counts.calls[RONDO_SIM_GRAPH_BUILD], 1);
+    assert_int_equal(counts.calls[RONDO_SIM_ANY], 1);
+    assert_int_equal(rondo_graph_replay(graph, s.stream), RONDO_OK);
+    assert_int_equal(read_first(&s, &first), RONDO_CODE_OK);
+    assert_int_equal(first, 5);
+    rondo_graph_release(graph);
+    close_stage(&s);
+}
+
 static uint64_t fresh_bytes_of(stage *s, rondo_buffer buffer) {
     rondo_sim_counts before, after;
     uint8_t bytes[SIZE];
@@ -336,6 +365,7 @@ int main(void) {
         cmocka_unit_test(a_replay_that_fails_before_its_first_node_ran_nothing),
         cmocka_unit_test(a_replay_can_stop_at_any_node),
         cmocka_unit_test(calls_are_counted_by_kind),
+        cmocka_unit_test(a_window_asks_the_backend_for_nothing_until_it_seals),
         cmocka_unit_test(bytes_that_nothing_wrote_are_counted_when_they_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
