@@ -29,13 +29,23 @@ void bench_must(rondo_status status, const char *what) {
     exit(1);
 }
 
+void bench_player_open(bench_player *out_player, const rondo_device_desc *desc) {
+    MUST(rondo_device_open("cpu", desc, &out_player->device));
+    MUST(rondo_stream_create(out_player->device, &out_player->stream));
+    MUST(rondo_kernel_create(out_player->device, &axpy_desc, &out_player->axpy));
+    MUST(rondo_kernel_create(out_player->device, &triad_desc, &out_player->triad));
+}
+
+void bench_player_close(bench_player *player) {
+    rondo_kernel_release(player->axpy);
+    rondo_kernel_release(player->triad);
+    rondo_stream_release(player->stream);
+    rondo_device_release(player->device);
+}
+
 bench_player *bench_player_get(void) {
     static bench_player player;
-    if (player.device != NULL) return &player;
-    MUST(rondo_device_open("cpu", NULL, &player.device));
-    MUST(rondo_stream_create(player.device, &player.stream));
-    MUST(rondo_kernel_create(player.device, &axpy_desc, &player.axpy));
-    MUST(rondo_kernel_create(player.device, &triad_desc, &player.triad));
+    if (player.device == NULL) bench_player_open(&player, NULL);
     return &player;
 }
 
@@ -50,9 +60,13 @@ rondo_buffer bench_import(rondo_stream *stream, void *data, size_t bytes) {
 }
 
 bench_stage *bench_stage_make(bench_work *work, rondo_stream *stream) {
+    return bench_stage_make_on(bench_player_get(), work, stream);
+}
+
+bench_stage *bench_stage_make_on(bench_player *player, bench_work *work, rondo_stream *stream) {
     bench_stage *stage = calloc(1, sizeof *stage);
     if (stage == NULL) bench_fail("there is no memory");
-    stage->player = bench_player_get();
+    stage->player = player;
     stage->stream = stream != NULL ? stream : stage->player->stream;
     stage->work = work;
     for (size_t c = 0; c < work->chains; c++) {

@@ -17,6 +17,9 @@ typedef struct bench_player {
 
 /* One for the whole process. */
 bench_player *bench_player_get(void);
+/* One with a device of its own. */
+void bench_player_open(bench_player *out_player, const rondo_device_desc *desc);
+void bench_player_close(bench_player *player);
 rondo_buffer bench_import(rondo_stream *stream, void *data, size_t bytes);
 
 /* A workload with its buffers and the stream that they belong to. */
@@ -29,7 +32,9 @@ typedef struct bench_stage {
     bool by_level; /* issue link after link of all chains, instead of chain after chain */
 } bench_stage;
 
+/* `stream` may be NULL: the player's own. */
 bench_stage *bench_stage_make(bench_work *work, rondo_stream *stream);
+bench_stage *bench_stage_make_on(bench_player *player, bench_work *work, rondo_stream *stream);
 void bench_stage_drop(bench_stage *stage);
 /* Issues the whole step once, on the stage's stream. */
 rondo_status bench_stage_issue(rondo_stream *stream, void *stage);

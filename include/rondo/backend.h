@@ -63,6 +63,15 @@ typedef struct rondo_backend_op {
     void *host_user;
 } rondo_backend_op;
 
+/* Which nodes of a graph must follow which, by the bytes that they touch: node n follows the nodes
+ * list[first[n] .. first[n + 1]), ascending. Numbers in the list are counted from `base`: the graph's own node 0 is
+ * number `base`, and smaller numbers are of nodes that have ended before the graph begins. */
+typedef struct rondo_backend_edges {
+    const uint64_t *first; /* one more than there are nodes */
+    const uint64_t *list;
+    uint64_t base;
+} rondo_backend_edges;
+
 /* How an operation or a graph ended. */
 typedef enum rondo_backend_result {
     RONDO_BACKEND_DONE = 0,
@@ -115,17 +124,23 @@ typedef struct rondo_backend {
     rondo_backend_result (*submit)(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
     /* Graphs, all optional together: without them the core submits the nodes one by one. graph_build copies what it
-     * needs from `ops`; the bytes of values stay readable where they are, and kernels loaded, until graph_free.
-     * graph_submit runs the nodes [first, last) with an effect as if one by one, and stops at the first that fails.
+     * needs from `ops` and `edges`; the bytes of values stay readable where they are, and kernels loaded, until
+     * graph_free. A node must run after those that `edges` name; a host call also after all nodes before it, and
+     * before all after it. The rest of the order is the backend's choice.
+     * graph_submit runs the nodes [first, last) with an effect as if one by one, and returns the first that fails: all
+     * before it have run. Of those after it some may have run too, unless they must follow it. The core asks for
+     * those it still wants, one by one and ascending; one that has run already is not run again, but ends as it did.
+     * A call with `first` 0 begins anew. Never entered twice at once for the same graph.
      * graph_set_value: later submits find a launch's value parameter at `value`; never called during a submit. */
-    rondo_backend_result (*graph_build)(void *device, const rondo_backend_op *ops, uint64_t count, void **out_graph);
+    rondo_backend_result (*graph_build)(void *device, const rondo_backend_op *ops, uint64_t count,
+                                         const rondo_backend_edges *edges, void **out_graph);
     rondo_backend_result (*graph_submit)(void *queue, void *graph, uint64_t first, uint64_t last,
                                          rondo_backend_outcome *outcome);
     void (*graph_set_value)(void *graph, uint64_t node, uint32_t param, const void *value);
     void (*graph_free)(void *device, void *graph);
 } rondo_backend;
 
-#define RONDO_BACKEND_VERSION 1
+#define RONDO_BACKEND_VERSION 2
 
 /* Makes a backend known to the process, before the first device is opened by its name. `backend` must stay valid.
  * Errors   INVALID (null, another version, a required function missing), OVERLAP (name taken), CAPACITY. Threads

@@ -24,13 +24,19 @@ typedef struct rondo_memory_layout {
     uint64_t host_cap_bytes;   /* staging and host blocks */
 } rondo_memory_layout;
 
+/* What threads of the device's own do between two pieces of work. */
+typedef enum rondo_wait_policy {
+    RONDO_WAIT_BRIEFLY = 0, /* watch for the next for some ten microseconds, then sleep; woken only where it pays */
+    RONDO_WAIT_SPINNING = 1 /* never sleep: a core each, for programs that must be quick after any pause */
+} rondo_wait_policy;
+
 /* Options of a device. A zeroed struct, or NULL, means all defaults. */
 typedef struct rondo_device_desc {
     uint32_t max_queues;  /* real queues that logical streams fold onto, 1 to 1024 [32 on cpu] */
     uint32_t workers;     /* threads that share a large grid, the caller included [all cores] */
     bool pin_workers;     /* bind each worker thread to a core of its own */
     bool debug_fresh;     /* reading bytes that nothing ever wrote is an error; freed memory is overwritten [W9] */
-    uint16_t reserved_16; /* must be zero */
+    uint16_t wait_policy; /* a rondo_wait_policy [RONDO_WAIT_BRIEFLY] */
     uint32_t reserved_32; /* must be zero */
     rondo_memory_layout memory;
     uint64_t reserved[4]; /* must be zero */
@@ -67,7 +73,7 @@ RONDO_API size_t rondo_device_list(rondo_device_entry *out_entries, size_t capac
  * Owner    *out_device is the caller's (one reference), NULL on failure.
  * Threads  any.
  * Errors   INVALID      name or out_device is null, a reserved field is not zero, a size is not usable
- *          RANGE        max_queues or workers is out of range
+ *          RANGE        max_queues or workers is out of range, or there is no such wait_policy
  *          UNAVAILABLE  no such backend, or no such device: the message lists what there is
  *          NO_HOST_MEMORY, BACKEND */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_device_open(const char *name, const rondo_device_desc *desc,

@@ -53,11 +53,14 @@ static rondo_status check_layout(const rdo_where *where, const rondo_memory_layo
 
 static rondo_status check_desc(const rdo_where *where, const rondo_device_desc *desc) {
     static const uint64_t zero[4];
-    if (desc->reserved_16 != 0 || desc->reserved_32 != 0 || memcmp(desc->reserved, zero, sizeof zero) != 0) {
+    if (desc->reserved_32 != 0 || memcmp(desc->reserved, zero, sizeof zero) != 0) {
         REFUSE(RONDO_INVALID, "reserved fields of the device's options are not zero");
     }
     if (desc->max_queues > MOST_QUEUES) {
         REFUSE(RONDO_RANGE, "max_queues is %u, at most %d are allowed", desc->max_queues, MOST_QUEUES);
+    }
+    if (desc->wait_policy > RONDO_WAIT_SPINNING) {
+        REFUSE(RONDO_RANGE, "there is no wait policy %u", (unsigned)desc->wait_policy);
     }
     if (desc->workers > MOST_WORKERS) {
         REFUSE(RONDO_RANGE, "workers is %u, at most %d are allowed", desc->workers, MOST_WORKERS);

@@ -69,8 +69,8 @@ typedef struct rdo_program {
     size_t home_count, home_capacity;
     bool has_host_calls;        /* then replays are never fast: a host call may wait for other streams */
     uint64_t live_in_bytes, written_bytes;
-    rdo_edges edges;            /* found when first asked for; under the device lock */
-    bool edges_known;
+    rdo_edges edges;            /* found for a backend with graphs of its own, or when first asked for; then under */
+    bool edges_known;           /* the device lock */
 } rdo_program;
 
 /* A change that waits for the next admitted replay [R9]. */

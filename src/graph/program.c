@@ -173,7 +173,9 @@ static rondo_backend_result add_segment(rdo_program *program, uint64_t first, ui
     rdo_segment *segment = &program->segments[program->segment_count++];
     *segment = (rdo_segment){.first = first, .last = last, .event = event};
     if (event || books->backend->graph_build == NULL) return RONDO_BACKEND_DONE;
-    return books->backend->graph_build(books->device, program->resolved + first, last - first, &segment->native);
+    const rondo_backend_edges edges = {program->edges.first + first, program->edges.list, first};
+    return books->backend->graph_build(books->device, program->resolved + first, last - first, &edges,
+                                       &segment->native);
 }
 
 /* A backend with graphs of its own has copied what it needs. */
@@ -184,8 +186,13 @@ static void drop_resolved(rdo_program *program) {
     rdo_arena_clear(&program->places);
 }
 
+/* A backend with graphs of its own may play nodes at the same time, and is told which must follow which. */
 static rondo_backend_result build_segments(rdo_program *program) {
     rondo_backend_result result = RONDO_BACKEND_DONE;
+    if (program->engine->books.backend->graph_build != NULL) {
+        program->edges_known = rdo_edges_find(&program->edges, program->ops, program->count);
+        if (!program->edges_known) return RONDO_BACKEND_NO_MEMORY;
+    }
     for (uint64_t first = 0; first < program->count && result == RONDO_BACKEND_DONE;) {
         uint64_t last = first + 1;
         bool event = is_event(program->ops[first]);

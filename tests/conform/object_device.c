@@ -82,9 +82,6 @@ static void opening_without_a_name_or_a_place_for_the_device_is_invalid(struct c
 /* [E2] */
 static void a_reserved_field_that_is_not_zero_is_invalid(struct conform *t) {
     rondo_device_desc desc = {0};
-    desc.reserved_16 = 1;
-    refuse_open(t->backend, &desc, RONDO_INVALID);
-    desc.reserved_16 = 0;
     desc.reserved_32 = 1;
     refuse_open(t->backend, &desc, RONDO_INVALID);
     desc.reserved_32 = 0;
@@ -93,6 +90,16 @@ static void a_reserved_field_that_is_not_zero_is_invalid(struct conform *t) {
         refuse_open(t->backend, &desc, RONDO_INVALID);
         desc.reserved[i] = 0;
     }
+    accept_open(t->backend, &desc);
+}
+
+/* [E2] */
+static void there_are_two_ways_of_waiting(struct conform *t) {
+    rondo_device_desc desc = {.wait_policy = RONDO_WAIT_SPINNING + 1};
+    refuse_open(t->backend, &desc, RONDO_RANGE);
+    desc.wait_policy = RONDO_WAIT_SPINNING;
+    accept_open(t->backend, &desc);
+    desc.wait_policy = RONDO_WAIT_BRIEFLY;
     accept_open(t->backend, &desc);
 }
 
@@ -411,6 +418,7 @@ const struct conform_case conform_object_device_cases[] = {
     CONFORM_CASE(a_name_that_is_no_name_is_unavailable, NEEDS_NOTHING),
     CONFORM_CASE(opening_without_a_name_or_a_place_for_the_device_is_invalid, NEEDS_NOTHING),
     CONFORM_CASE(a_reserved_field_that_is_not_zero_is_invalid, NEEDS_NOTHING),
+    CONFORM_CASE(there_are_two_ways_of_waiting, NEEDS_NOTHING),
     CONFORM_CASE(the_number_of_queues_has_a_range, NEEDS_NOTHING),
     CONFORM_CASE(the_number_of_workers_has_a_range, NEEDS_NOTHING),
     CONFORM_CASE(a_memory_layout_that_cannot_work_is_invalid, NEEDS_NOTHING),

@@ -6,6 +6,8 @@
 #define CHUNK_BYTES ((uint64_t)512 << 10) /* a multiple of every pattern */
 #define MAX_HANDS 16u                     /* more do not make the memory faster */
 #define BLOCK_BYTES 64u
+#define BYTES_A_NS 10u /* a guess, good enough to tell short from long */
+#define ROW_NS 20u
 
 /* A run of bytes to write: from `source`, or if that is NULL with `block` over and over. */
 struct run {
@@ -51,7 +53,12 @@ static bool overlaps_itself(const struct run *run, uint64_t size_bytes) {
 }
 
 static void write_all(struct rdo_cpu_queue *queue, struct run *run, uint64_t size_bytes) {
-    struct rdo_crew_job job = {write_chunk, run, size_bytes, CHUNK_BYTES, MAX_HANDS};
+    struct rdo_crew_job job = {.fn = write_chunk,
+                               .context = run,
+                               .count = size_bytes,
+                               .chunk = CHUNK_BYTES,
+                               .max_hands = MAX_HANDS,
+                               .alone_ns = size_bytes / BYTES_A_NS};
     struct rdo_crew_share own;
     if (size_bytes < SHARE_BYTES || overlaps_itself(run, size_bytes) ||
         !rdo_crew_run(queue->device->crew, &job, &own)) {
@@ -69,6 +76,12 @@ void rdo_cpu_move(struct rdo_cpu_queue *queue, const rondo_backend_op *op) {
         struct run run = {target + row * op->target_pitch_bytes, source + row * op->source_pitch_bytes, NULL, false};
         write_all(queue, &run, op->size_bytes);
     }
+}
+
+/* Never 0. */
+void rdo_cpu_estimate_bytes(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large) {
+    *out_ns = op->rows * (op->size_bytes / BYTES_A_NS + ROW_NS);
+    *out_is_large = op->size_bytes >= SHARE_BYTES;
 }
 
 static bool is_pattern_length(uint32_t bytes) {

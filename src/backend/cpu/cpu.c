@@ -49,7 +49,8 @@ static rondo_backend_result open_device(uint32_t index, const rondo_device_desc 
     device->workers = choose_workers(desc);
     device->max_queues = desc != NULL && desc->max_queues != 0 ? desc->max_queues : DEFAULT_QUEUES;
     device->memory_bytes = ram_bytes();
-    device->crew = rdo_crew_create(device->workers, desc != NULL && desc->pin_workers);
+    device->crew = rdo_crew_create(device->workers, desc != NULL && desc->pin_workers,
+                                   desc != NULL && desc->wait_policy == RONDO_WAIT_SPINNING);
     if (device->crew == NULL) {
         rdo_cpu_release(device, sizeof *device);
         return rdo_cpu_fail(outcome, RONDO_BACKEND_NO_MEMORY, 0, "no memory for the crew");

@@ -22,8 +22,13 @@
 #define GATE_HANDS UINT64_C(0x1fff)
 #define GATE_JOB_SHIFT 32
 
-#define SPIN_NS 20000u /* how long an idle hand watches the gate before it sleeps */
-#define FAN_OUT 4u     /* each hand wakes this many more, so that the caller does not wake all by itself */
+#define CLOSE_NS 800000u  /* a job that comes within this time after the last one comes closely after it */
+#define WATCH_NS 20000u   /* how long an idle hand watches the gate before it sleeps, if jobs do not come closely */
+#define JOIN_NS 20000u    /* how long the caller watches for the hands inside to leave before it sleeps */
+#define WAKE_NS 150000u   /* a job of this length is worth waking sleepers for: twice what it takes one to come */
+#define WATCH_TURNS 64u   /* after so many the clock is looked at; about 1 us */
+#define YIELD_TURNS 4096u /* of a pause; about 0.1 ms */
+#define FAN_OUT 4u        /* each hand wakes this many more, so that the caller does not wake all by itself */
 
 /* A line of its own for each hand, and its neighbour for the prefetcher. */
 struct hand {
@@ -31,6 +36,8 @@ struct hand {
     uint64_t end;
     alignas(64) _Atomic uint32_t parked;
     uint32_t index;
+    int processor;  /* where it was seen last, by itself */
+    bool displaced; /* not allowed on the caller's processor until it has left it */
     sem_t wake;
     pthread_t thread;
     struct rdo_crew *crew;
@@ -41,6 +48,11 @@ struct rdo_crew {
     alignas(128) _Atomic bool busy;
     bool tried; /* threads were started, as many as could be */
     bool pin;
+    bool spin;
+    bool waking;       /* sleepers are woken for the job */
+    _Atomic int processor; /* where the last caller ran */
+    uint64_t ended_ns; /* when the last job ended, or, if it was refused, is expected to end */
+    _Atomic uint64_t watch_ns;
     cpu_set_t allowed; /* empty if unknown */
     uint32_t planned;
     uint32_t ready; /* hands that there are, the caller included */
@@ -72,6 +84,14 @@ static void relax(void) {
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+/* Where there are more threads than processors, the one that is waited for may need this one's. */
+void rdo_crew_pause(uint64_t turn) {
+    relax();
+    if (turn % YIELD_TURNS == YIELD_TURNS - 1) {
+        sched_yield();
+    }
 }
 
 static void sleep_on(sem_t *semaphore) {
@@ -108,16 +128,44 @@ static uint64_t work(struct rdo_crew *crew, uint32_t index) {
     for (uint32_t turn = 0; turn < crew->hands; turn++) {
         units += work_off(crew, &crew->hand[(index + turn) % crew->hands]);
     }
+    if (crew->job.rest != NULL) {
+        crew->job.rest(crew->job.context);
+    }
     return units;
+}
+
+/* Moves a hand from the caller's processor. The system wakes a sleeper where it slept, unless it finds an idle
+ * processor close to that, and processors are not always close; so the hand would wait for the caller, job after
+ * job. */
+static void displace(struct hand *hand, pthread_t thread) {
+    cpu_set_t others = hand->crew->allowed;
+    int caller = atomic_load_explicit(&hand->crew->processor, memory_order_relaxed);
+    if (hand->crew->pin || hand->processor < 0 || hand->processor != caller) {
+        return;
+    }
+    CPU_CLR((size_t)caller, &others);
+    hand->displaced = CPU_COUNT(&others) > 0 && pthread_setaffinity_np(thread, sizeof others, &others) == 0;
+}
+
+/* It stays where it is now, as long as the system sees no reason to move it. */
+static void set_free(struct hand *hand) {
+    if (hand->displaced) {
+        hand->displaced = false;
+        pthread_setaffinity_np(pthread_self(), sizeof hand->crew->allowed, &hand->crew->allowed);
+    }
 }
 
 static void wake(struct hand *hand) {
     if (atomic_load(&hand->parked) != 0 && atomic_exchange(&hand->parked, 0) != 0) {
+        displace(hand, hand->thread);
         sem_post(&hand->wake);
     }
 }
 
 static void wake_some(struct rdo_crew *crew, uint32_t index) {
+    if (!crew->waking) {
+        return;
+    }
     uint32_t first = index * FAN_OUT + 1;
     for (uint32_t next = first; next < first + FAN_OUT && next < crew->hands; next++) {
         wake(&crew->hand[next]);
@@ -144,12 +192,15 @@ static uint64_t watch(struct hand *hand, uint32_t seen) {
             return gate;
         }
         relax();
-        if (turn % 64 == 0) {
+        if (turn % WATCH_TURNS == 0) {
             uint64_t now = rdo_crew_now_ns();
-            until = until == 0 ? now + SPIN_NS : until;
-            if (now >= until) {
+            until = until == 0 ? now + atomic_load_explicit(&hand->crew->watch_ns, memory_order_relaxed) : until;
+            if (now >= until && !hand->crew->spin) {
                 return 0;
             }
+            hand->processor = sched_getcpu();
+            displace(hand, pthread_self());
+            set_free(hand);
         }
     }
 }
@@ -158,11 +209,13 @@ static uint64_t watch(struct hand *hand, uint32_t seen) {
  * and the waker opens the gate before it reads the flag, all in the one order of sequential consistency: one of
  * the two sees the other. */
 static void park(struct hand *hand, uint32_t seen) {
+    hand->processor = sched_getcpu();
     atomic_store(&hand->parked, 1);
     if (concerns(atomic_load(&hand->crew->gate), hand, seen) && atomic_exchange(&hand->parked, 0) != 0) {
         return;
     }
     sleep_on(&hand->wake);
+    set_free(hand);
 }
 
 static uint64_t await_call(struct hand *hand, uint32_t seen) {
@@ -283,9 +336,9 @@ static bool nobody_inside_soon(struct rdo_crew *crew) {
             return true;
         }
         relax();
-        if (turn % 64 == 0) {
+        if (turn % WATCH_TURNS == 0) {
             uint64_t now = rdo_crew_now_ns();
-            until = until == 0 ? now + SPIN_NS : until;
+            until = until == 0 ? now + JOIN_NS : until;
             if (now >= until) {
                 return false;
             }
@@ -306,6 +359,7 @@ static void shut_gate(struct rdo_crew *crew) {
 }
 
 static void run_together(struct rdo_crew *crew, struct rdo_crew_share *out_own) {
+    atomic_store_explicit(&crew->processor, sched_getcpu(), memory_order_relaxed);
     open_gate(crew);
     wake_some(crew, 0);
     uint64_t start = rdo_crew_now_ns();
@@ -316,26 +370,66 @@ static void run_together(struct rdo_crew *crew, struct rdo_crew_share *out_own) 
 
 static uint32_t hands_for(const struct rdo_crew *crew, const struct rdo_crew_job *job, uint64_t chunks) {
     uint32_t hands = job->max_hands < crew->ready ? job->max_hands : crew->ready;
-    return chunks < hands ? (uint32_t)chunks : hands;
+    return chunks < hands && job->rest == NULL ? (uint32_t)chunks : hands;
 }
 
-bool rdo_crew_run(struct rdo_crew *crew, const struct rdo_crew_job *job, struct rdo_crew_share *out_own) {
-    uint64_t chunks = job->count / job->chunk + (job->count % job->chunk != 0 ? 1 : 0);
-    if (chunks < 2 || crew->planned < 2 || atomic_load_explicit(&crew->busy, memory_order_relaxed) ||
-        atomic_exchange_explicit(&crew->busy, true, memory_order_acquire)) {
-        return false;
+static bool one_is_awake(struct rdo_crew *crew, uint32_t hands) {
+    uint32_t index = 1;
+    while (index < hands && atomic_load_explicit(&crew->hand[index].parked, memory_order_relaxed) != 0) {
+        index++;
     }
+    return index < hands;
+}
+
+/* As long as jobs come closely, hands watch for twice the longest pause of late. */
+static void set_watch(struct rdo_crew *crew, uint64_t pause_ns) {
+    uint64_t watch_ns = atomic_load_explicit(&crew->watch_ns, memory_order_relaxed);
+    watch_ns -= watch_ns / 8;
+    watch_ns = watch_ns > 2 * pause_ns ? watch_ns : 2 * pause_ns;
+    watch_ns = watch_ns > WATCH_NS && pause_ns < CLOSE_NS ? watch_ns : WATCH_NS;
+    atomic_store_explicit(&crew->watch_ns, watch_ns, memory_order_relaxed);
+}
+
+/* Whether anybody will come for this job. A job that nobody comes for is done by the caller alone, and only the time
+ * after that tells whether it brings the next one soon. */
+static bool is_worth_calling(struct rdo_crew *crew, const struct rdo_crew_job *job, uint32_t hands) {
+    uint64_t now = rdo_crew_now_ns();
+    uint64_t pause_ns = now > crew->ended_ns ? now - crew->ended_ns : 0;
+    set_watch(crew, pause_ns);
+    crew->waking = job->alone_ns == 0 || job->alone_ns >= WAKE_NS || pause_ns < CLOSE_NS;
+    if (crew->waking || one_is_awake(crew, hands)) {
+        return true;
+    }
+    crew->ended_ns = now + job->alone_ns;
+    return false;
+}
+
+static bool run_held(struct rdo_crew *crew, const struct rdo_crew_job *job, uint64_t chunks,
+                     struct rdo_crew_share *out_own) {
     if (!crew->tried) {
         crew->tried = true;
         start_hands(crew);
     }
     uint32_t hands = hands_for(crew, job, chunks);
-    if (hands >= 2) {
-        deal(crew, job, chunks, hands);
-        run_together(crew, out_own);
+    if (hands < 2 || !is_worth_calling(crew, job, hands)) {
+        return false;
     }
+    deal(crew, job, chunks, hands);
+    run_together(crew, out_own);
+    crew->ended_ns = rdo_crew_now_ns();
+    return true;
+}
+
+bool rdo_crew_run(struct rdo_crew *crew, const struct rdo_crew_job *job, struct rdo_crew_share *out_own) {
+    uint64_t chunks = job->count / job->chunk + (job->count % job->chunk != 0 ? 1 : 0);
+    bool is_small = chunks < 2 && job->rest == NULL;
+    if (is_small || crew->planned < 2 || atomic_load_explicit(&crew->busy, memory_order_relaxed) ||
+        atomic_exchange_explicit(&crew->busy, true, memory_order_acquire)) {
+        return false;
+    }
+    bool ran = run_held(crew, job, chunks, out_own);
     atomic_store_explicit(&crew->busy, false, memory_order_release);
-    return hands >= 2;
+    return ran;
 }
 
 /* ---- making and ending ---- */
@@ -344,7 +438,7 @@ static size_t crew_bytes(uint32_t hands) {
     return sizeof(struct rdo_crew) + hands * sizeof(struct hand);
 }
 
-struct rdo_crew *rdo_crew_create(uint32_t hands, bool pin) {
+struct rdo_crew *rdo_crew_create(uint32_t hands, bool pin, bool spin) {
     hands = hands < 1 ? 1 : hands;
     hands = hands > RDO_CREW_MAX_HANDS ? RDO_CREW_MAX_HANDS : hands;
     struct rdo_crew *crew = rdo_cpu_alloc(crew_bytes(hands));
@@ -354,6 +448,8 @@ struct rdo_crew *rdo_crew_create(uint32_t hands, bool pin) {
     crew->planned = hands;
     crew->ready = 1;
     crew->pin = pin;
+    crew->spin = spin;
+    atomic_init(&crew->watch_ns, WATCH_NS);
     if (sched_getaffinity(0, sizeof crew->allowed, &crew->allowed) != 0) {
         CPU_ZERO(&crew->allowed);
     }

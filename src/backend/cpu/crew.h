@@ -6,6 +6,11 @@
  * so that the same units meet the same cache job after job, then takes chunks from the others. The caller never
  * waits for a hand that has not come: it shuts the gate when no chunk is left, and waits only for those inside.
  *
+ * A hand that finds no job watches for a while, then sleeps. To wake it costs the caller many microseconds, and it
+ * comes late. So sleepers are woken only for a job that is long, or when jobs come closely after one another, since
+ * then the next one will find them awake; otherwise the job goes to the hands that are awake, or is refused. And hands
+ * watch for long only as long as jobs do come closely.
+ *
  * Invariants
  *  1. The job's fields change only while `busy` is held, the gate is shut and nobody is inside.
  *  2. Only a hand that is inside takes chunks; so no chunk of one job is ever run with the fields of another.
@@ -30,6 +35,10 @@ struct rdo_crew_job {
     uint64_t count;     /* units */
     uint64_t chunk;     /* units taken at a time, never 0 */
     uint32_t max_hands; /* the caller included */
+    uint64_t alone_ns;  /* what it would take the caller alone, 0: unknown and taken to be long */
+    /* What each hand does when no unit is left to take, for jobs whose units bring forth further work; returns when
+     * there is none and will be none. May be NULL. */
+    void (*rest)(void *context);
 };
 
 /* What the caller itself did of a job, from which the cost of a unit is learnt. */
@@ -41,15 +50,19 @@ struct rdo_crew_share {
 /* How many processors this process may use, at least 1. */
 uint32_t rdo_crew_processors(void);
 
-/* Makes a crew of `hands`, without starting a thread. NULL when there is no memory. */
-struct rdo_crew *rdo_crew_create(uint32_t hands, bool pin);
+/* Makes a crew of `hands`, without starting a thread. With `spin`, hands that are there never sleep. NULL when there
+ * is no memory. */
+struct rdo_crew *rdo_crew_create(uint32_t hands, bool pin, bool spin);
 
 /* Ends and joins all threads. NULL is ignored. No job may be running. */
 void rdo_crew_destroy(struct rdo_crew *crew);
 
 /* Runs the job and returns true when all of it is done; or returns false, and then nothing ran: the crew is in use,
- * or has no one to share with. Threads  any. */
+ * or has no one to share with whom it would pay to wake. Threads  any. */
 bool rdo_crew_run(struct rdo_crew *crew, const struct rdo_crew_job *job, struct rdo_crew_share *out_own);
+
+/* One turn of a loop that waits for what another hand is about to do; `turn` counts from 0. */
+void rdo_crew_pause(uint64_t turn);
 
 uint64_t rdo_crew_now_ns(void);
 

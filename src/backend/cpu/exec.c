@@ -14,6 +14,8 @@
 #define TIMED_ONE_IN 64u
 #define GUESS_ITEMS 65536u       /* never measured: shared from here on, */
 #define GUESS_GROUPS 16u         /* or with so many groups and TIMED_ITEMS */
+#define GUESS_ITEMS_A_NS 4u      /* and taken, in a plan, to do so many items in a nanosecond */
+#define NODE_NS 20u              /* of a planned launch, what is not the kernel */
 
 rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_result result, uint32_t reason,
                                   const char *message) {
@@ -75,6 +77,15 @@ static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
            (launch->kernel->grouped && launch->call.last >= GUESS_GROUPS && launch->items >= TIMED_ITEMS);
 }
 
+/* Never 0. */
+void rdo_cpu_estimate_launch(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large) {
+    struct rdo_cpu_launch launch;
+    rdo_cpu_prepare_launch(op, NULL, &launch);
+    uint64_t ps = estimated_ps(&launch);
+    *out_ns = (ps != 0 ? ps / PS_PER_NS : launch.items / GUESS_ITEMS_A_NS) + NODE_NS;
+    *out_is_large = launch.call.last > 1 && is_worth_sharing(&launch, ps);
+}
+
 /* The estimate falls faster than it rises: one launch that the system interrupted must not count for long. */
 static void learn(struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t ns) {
     if (items == 0 || ns > UINT64_MAX / PS_PER_NS) {
@@ -121,7 +132,12 @@ static struct rdo_crew_job cut(const struct rdo_cpu_launch *launch, uint64_t ps,
     uint64_t chunk = at_least(units / (hands * CHUNKS_PER_HAND), CHUNK_PS / at_least(unit_ps, 1));
     chunk = ps == 0 ? units / (hands * CHUNKS_PER_HAND) : chunk;
     chunk = at_least(chunk - chunk % granule, granule);
-    return (struct rdo_crew_job){run_part, context, units, chunk, (uint32_t)hands};
+    return (struct rdo_crew_job){.fn = run_part,
+                                 .context = context,
+                                 .count = units,
+                                 .chunk = chunk,
+                                 .max_hands = (uint32_t)hands,
+                                 .alone_ns = ps / PS_PER_NS};
 }
 
 /* Whether the crew took it. */

@@ -183,7 +183,9 @@ static rondo_backend_result build_nodes(struct graph *graph, const rondo_backend
     return result;
 }
 
-rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *ops, uint64_t count, void **out_graph) {
+rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+                                         const rondo_backend_edges *edges, void **out_graph) {
+    (void)edges; /* the device's queue keeps the nodes in order */
     *out_graph = NULL;
     struct graph *graph = rdo_alloc_zero(1, sizeof *graph);
     if (graph == NULL) {

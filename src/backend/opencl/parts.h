@@ -181,7 +181,8 @@ rondo_backend_result rdo_ocl_submit(void *queue, const rondo_backend_op *op, ron
 
 /* ---- graphs (graph.c) ---- */
 
-rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *ops, uint64_t count, void **out_graph);
+rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+                                         const rondo_backend_edges *edges, void **out_graph);
 rondo_backend_result rdo_ocl_graph_submit(void *queue, void *graph, uint64_t first, uint64_t last,
                                           rondo_backend_outcome *outcome);
 void rdo_ocl_graph_set_value(void *graph, uint64_t node, uint32_t param, const void *value);

@@ -44,6 +44,21 @@ static inline uint64_t random_below(uint64_t bound) {
     return random_state % bound;
 }
 
+/* ---- edges ---- */
+
+enum { MOST_EDGES = 64 };
+
+/* Of a graph of at most MOST_EDGES nodes, each of which follows the one before. */
+static inline const rondo_backend_edges *one_after_another(void) {
+    static uint64_t first[MOST_EDGES + 1], list[MOST_EDGES];
+    static const rondo_backend_edges edges = {first, list, 0};
+    for (uint64_t node = 1; node <= MOST_EDGES; node++) {
+        first[node] = node - 1;
+        list[node - 1] = node - 1;
+    }
+    return &edges;
+}
+
 /* ---- a device ---- */
 
 struct bench {

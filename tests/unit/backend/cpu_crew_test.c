@@ -27,7 +27,7 @@ static void expect_counts(uint64_t units, uint32_t times) {
 
 /* Alone, when the crew has no hands or too little to share, as the launches do it. */
 static bool run_or_count(struct rdo_crew *crew, uint64_t units, uint64_t chunk) {
-    struct rdo_crew_job job = {count, NULL, units, chunk, RDO_CREW_MAX_HANDS};
+    struct rdo_crew_job job = {.fn = count, .count = units, .chunk = chunk, .max_hands = RDO_CREW_MAX_HANDS};
     struct rdo_crew_share own = {0, 0};
     bool shared = rdo_crew_run(crew, &job, &own);
     if (!shared) {
@@ -41,7 +41,7 @@ static bool run_or_count(struct rdo_crew *crew, uint64_t units, uint64_t chunk) 
 static void each_unit_of_a_job_runs_once(void **state) {
     (void)state;
     seed_random();
-    struct rdo_crew *crew = rdo_crew_create(4, false);
+    struct rdo_crew *crew = rdo_crew_create(4, false, false);
     assert_non_null(crew);
     for (int round = 0; round < 300; round++) {
         uint64_t units = 1 + random_below(UNITS), chunk = 1 + random_below(300);
@@ -57,7 +57,7 @@ static void ten_thousand_small_jobs_leave_no_unit_out(void **state) {
     uint32_t expected[64] = {0};
     (void)state;
     seed_random();
-    struct rdo_crew *crew = rdo_crew_create(3, false);
+    struct rdo_crew *crew = rdo_crew_create(3, false, false);
     for (int round = 0; round < 10000; round++) {
         uint64_t units = 1 + random_below(64);
         for (uint64_t unit = 0; unit < units; unit++) {
@@ -82,7 +82,7 @@ static void *compete(void *argument) {
 static void two_callers_share_one_crew_and_neither_waits_for_the_other(void **state) {
     pthread_t threads[2];
     (void)state;
-    struct rdo_crew *crew = rdo_crew_create(3, false);
+    struct rdo_crew *crew = rdo_crew_create(3, false, false);
     for (int index = 0; index < 2; index++) {
         assert_int_equal(pthread_create(&threads[index], NULL, compete, crew), 0);
     }
@@ -100,7 +100,7 @@ struct inner {
 
 static void share_again(void *context, uint64_t first, uint64_t last) {
     struct inner *inner = context;
-    struct rdo_crew_job job = {count, NULL, 10, 1, RDO_CREW_MAX_HANDS};
+    struct rdo_crew_job job = {.fn = count, .context = NULL, .count = 10, .chunk = 1, .max_hands = RDO_CREW_MAX_HANDS};
     struct rdo_crew_share own;
     (void)first, (void)last;
     if (rdo_crew_run(inner->crew, &job, &own)) {
@@ -113,9 +113,9 @@ static void a_crew_in_use_refuses_another_job_at_once(void **state) {
     struct inner inner;
     struct rdo_crew_share own;
     (void)state;
-    inner.crew = rdo_crew_create(2, false);
+    inner.crew = rdo_crew_create(2, false, false);
     atomic_init(&inner.shared, 0);
-    struct rdo_crew_job job = {share_again, &inner, 20, 1, 2};
+    struct rdo_crew_job job = {.fn = share_again, .context = &inner, .count = 20, .chunk = 1, .max_hands = 2};
     assert_true(rdo_crew_run(inner.crew, &job, &own));
     assert_int_equal(atomic_load(&inner.shared), 0);
     rdo_crew_destroy(inner.crew);
@@ -127,7 +127,7 @@ static void a_crew_ends_at_any_moment(void **state) {
     (void)state;
     rdo_crew_destroy(NULL);
     for (int round = 0; round < 200; round++) {
-        struct rdo_crew *crew = rdo_crew_create(1 + (uint32_t)round % 5, round % 2 == 0);
+        struct rdo_crew *crew = rdo_crew_create(1 + (uint32_t)round % 5, round % 2 == 0, false);
         assert_non_null(crew);
         for (int job = 0; job < round % 3; job++) {
             run_or_count(crew, 30, 1);
@@ -135,6 +135,90 @@ static void a_crew_ends_at_any_moment(void **state) {
         rdo_crew_destroy(crew);
         expect_counts(30, (uint32_t)round % 3);
     }
+}
+
+static bool run_short_or_long(struct rdo_crew *crew, uint64_t alone_ns) {
+    struct rdo_crew_job job = {.fn = count, .count = 2, .chunk = 1, .max_hands = 2, .alone_ns = alone_ns};
+    struct rdo_crew_share own;
+    return rdo_crew_run(crew, &job, &own);
+}
+
+static void let_time_pass(uint64_t ns) {
+    uint64_t until = rdo_crew_now_ns() + ns;
+    while (rdo_crew_now_ns() < until) {
+        rdo_crew_pause(0);
+    }
+}
+
+/* The pauses are far longer than hands watch, however long a busy machine keeps them from going to sleep. */
+static void sleepers_are_woken_for_long_jobs_and_for_jobs_that_come_closely(void **state) {
+    (void)state;
+    uint32_t runs = 0;
+    struct rdo_crew *crew = rdo_crew_create(2, false, false);
+    while (run_short_or_long(crew, 1000)) {
+        let_time_pass(2000000);
+        runs++;
+    }
+    assert_true(run_short_or_long(crew, 1000)); /* right after the one that was refused */
+    let_time_pass(2000000);
+    while (run_short_or_long(crew, 1000)) {
+        let_time_pass(2000000);
+        runs++;
+    }
+    let_time_pass(2000000);
+    assert_true(run_short_or_long(crew, 1000000000));
+    let_time_pass(2000000);
+    assert_true(run_short_or_long(crew, 0));
+    rdo_crew_destroy(crew);
+    expect_counts(2, runs + 3);
+}
+
+static void hands_that_spin_are_there_after_any_pause(void **state) {
+    (void)state;
+    struct rdo_crew *crew = rdo_crew_create(2, false, true);
+    for (int job = 0; job < 5; job++) {
+        assert_true(run_short_or_long(crew, 1));
+        let_time_pass(2000000);
+    }
+    rdo_crew_destroy(crew);
+    expect_counts(2, 5);
+}
+
+/* Work that units bring forth: each hand takes tokens until there are none. */
+static _Atomic int tokens;
+
+static void put_tokens(void *context, uint64_t first, uint64_t last) {
+    (void)context;
+    count(NULL, first, last);
+    atomic_store(&tokens, 1000);
+}
+
+static void take_tokens(void *context) {
+    _Atomic int *taken = context;
+    uint64_t turn = 0;
+    while (atomic_load(taken) < 1000) {
+        if (atomic_load(&tokens) > 0 && atomic_fetch_sub(&tokens, 1) > 0) {
+            atomic_fetch_add(taken, 1);
+        } else {
+            rdo_crew_pause(turn++);
+        }
+    }
+}
+
+static void one_unit_is_a_job_too_when_it_brings_forth_work(void **state) {
+    (void)state;
+    struct rdo_crew *crew = rdo_crew_create(3, false, false);
+    for (int round = 0; round < 200; round++) {
+        _Atomic int taken = 0;
+        struct rdo_crew_job job = {.fn = put_tokens, .context = (void *)&taken, .count = 1, .chunk = 1,
+                                   .max_hands = 3, .rest = take_tokens};
+        struct rdo_crew_share own;
+        atomic_store(&tokens, 0);
+        assert_true(rdo_crew_run(crew, &job, &own));
+        assert_int_equal(atomic_load(&taken), 1000);
+    }
+    rdo_crew_destroy(crew);
+    expect_counts(1, 200);
 }
 
 static _Atomic int threads_left;
@@ -151,7 +235,7 @@ static void a_crew_works_with_the_threads_that_it_could_get(void **state) {
     for (int allowed = 0; allowed < 4; allowed++) {
         rdo_cpu_hooks.thread_create = refuse_thread;
         atomic_store(&threads_left, allowed);
-        struct rdo_crew *crew = rdo_crew_create(4, false);
+        struct rdo_crew *crew = rdo_crew_create(4, false, false);
         bool shared = run_or_count(crew, 100, 1);
         run_or_count(crew, 100, 1);
         rdo_crew_destroy(crew);
@@ -195,8 +279,8 @@ static void signals_are_left_to_the_threads_of_the_application(void **state) {
     meeting.caller = pthread_self();
     atomic_init(&meeting.hands_met, 0);
     atomic_init(&meeting.open_signals, 0);
-    struct rdo_crew *crew = rdo_crew_create(2, false);
-    struct rdo_crew_job job = {look_at_signals, &meeting, 2, 1, 2};
+    struct rdo_crew *crew = rdo_crew_create(2, false, false);
+    struct rdo_crew_job job = {.fn = look_at_signals, .context = &meeting, .count = 2, .chunk = 1, .max_hands = 2};
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     assert_true(rdo_crew_run(crew, &job, &own));
     pthread_sigmask(SIG_SETMASK, NULL, &after);
@@ -230,8 +314,8 @@ static int processors_of_a_hand(bool pin) {
     struct placing placing;
     struct rdo_crew_share own;
     placing.caller = pthread_self();
-    struct rdo_crew *crew = rdo_crew_create(2, pin);
-    struct rdo_crew_job job = {look_at_processors, &placing, 2, 1, 2};
+    struct rdo_crew *crew = rdo_crew_create(2, pin, false);
+    struct rdo_crew_job job = {.fn = look_at_processors, .context = &placing, .count = 2, .chunk = 1, .max_hands = 2};
     for (int round = 0; round < 2; round++) {
         atomic_store(&placing.processors, 0);
         assert_true(rdo_crew_run(crew, &job, &own));
@@ -260,6 +344,9 @@ int main(void) {
         cmocka_unit_test(two_callers_share_one_crew_and_neither_waits_for_the_other),
         cmocka_unit_test(a_crew_in_use_refuses_another_job_at_once),
         cmocka_unit_test(a_crew_ends_at_any_moment),
+        cmocka_unit_test(sleepers_are_woken_for_long_jobs_and_for_jobs_that_come_closely),
+        cmocka_unit_test(hands_that_spin_are_there_after_any_pause),
+        cmocka_unit_test(one_unit_is_a_job_too_when_it_brings_forth_work),
         cmocka_unit_test(a_crew_works_with_the_threads_that_it_could_get),
         cmocka_unit_test(signals_are_left_to_the_threads_of_the_application),
         cmocka_unit_test(bound_hands_have_a_processor_of_their_own_and_others_all_that_the_process_has),

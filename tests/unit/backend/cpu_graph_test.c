@@ -87,7 +87,8 @@ static void append_host(struct score *score, int result) {
 }
 
 static void build(struct score *score) {
-    assert_int_equal(rdo_backend_cpu.graph_build(score->bench.device, score->ops, score->count, &score->graph),
+    assert_int_equal(rdo_backend_cpu.graph_build(score->bench.device, score->ops, score->count, one_after_another(),
+                                                 &score->graph),
                      RONDO_BACKEND_DONE);
 }
 

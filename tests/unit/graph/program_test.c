@@ -7,8 +7,9 @@ static random_ops r;
 static rdo_engine engine;
 static uint64_t built, freed, granted_builds;
 
-static rondo_backend_result graph_build(void *device, const rondo_backend_op *ops, uint64_t count, void **out_graph) {
-    (void)device;
+static rondo_backend_result graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+                                         const rondo_backend_edges *edges, void **out_graph) {
+    (void)device, (void)edges;
     if (granted_builds == 0) return RONDO_BACKEND_NOT_RUN;
     granted_builds--;
     assert_true(count > 0);
