@@ -366,10 +366,11 @@ static enum way choose_way(struct rdo_cpu_spread *spread) {
     return shorter == ALONE ? TOGETHER : ALONE;
 }
 
-/* Falls at once and rises slowly: one replay that the system interrupted says little. */
+/* Falls at once and rises slowly: one replay that the system interrupted says little, however long it took. */
 static void learn(struct rdo_cpu_spread *spread, enum way way, uint64_t ns) {
     uint64_t old = spread->way_ns[way];
-    spread->way_ns[way] = old == 0 || ns < old ? ns : old + (ns - old) / 8;
+    uint64_t counted = old != 0 && ns > 2 * old ? 2 * old : ns;
+    spread->way_ns[way] = old == 0 || ns < old ? ns : old + (counted - old) / 8;
 }
 
 static rondo_backend_result play_all(struct rdo_cpu_queue *queue, struct rdo_cpu_graph *graph,
