@@ -83,7 +83,7 @@ typedef struct rondo_node_span {
     char param[64]; /* the kernel's parameter; empty for other nodes */
 } rondo_node_span;
 
-/* Errors   INVALID, RANGE (no such node), STALE, REENTRANT, NO_HOST_MEMORY. Threads  any. */
+/* Errors   INVALID, RANGE (no such node), STALE, REENTRANT. Threads  any. */
 RONDO_API rondo_status rondo_graph_get_node(rondo_graph *graph, uint64_t node, rondo_node_info *out_info);
 /* Errors   as above; RANGE (no such span). */
 RONDO_API rondo_status rondo_graph_get_node_span(rondo_graph *graph, uint64_t node, uint32_t span,

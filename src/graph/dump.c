@@ -89,7 +89,7 @@ static void add_title(dump *d, const rdo_op *op) {
 
 static void add_text_node(dump *d, uint64_t node) {
     const rdo_op *op = d->program->ops[node];
-    const rdo_edges *edges = &d->program->edges;
+    const rdo_edges *edges = &d->program->survey.edges;
     add(d, "%llu: ", (unsigned long long)node);
     add_title(d, op);
     add_arguments(d, op, node);
@@ -114,7 +114,7 @@ static void add_escaped(dump *d, const char *text) {
 
 static void add_dot_node(dump *d, uint64_t node) {
     const rdo_op *op = d->program->ops[node];
-    const rdo_edges *edges = &d->program->edges;
+    const rdo_edges *edges = &d->program->survey.edges;
     add(d, "  n%llu [label=\"%llu: ", (unsigned long long)node, (unsigned long long)node);
     if (op->label != NULL) {
         add_escaped(d, op->label);
@@ -154,11 +154,8 @@ rondo_status rdo_graph_text(rdo_graph *graph, const rdo_where *where, rondo_dump
     rdo_books *books = &graph->engine->books;
     dump d = {.graph = graph};
     rdo_lock_take(&books->lock);
-    rdo_program *program = rdo_graph_newest(graph);
-    if (!program->edges_known) program->edges_known = rdo_edges_find(&program->edges, program->ops, program->count);
-    d.program = program;
-    d.lost = !program->edges_known;
-    if (!d.lost) add_graph(&d, format);
+    d.program = rdo_graph_newest(graph);
+    add_graph(&d, format);
     rdo_lock_give(&books->lock);
     rdo_ranges_finish(&d.names);
     *out_text = d.text;

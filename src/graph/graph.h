@@ -52,6 +52,14 @@ typedef struct rdo_edges {
     uint64_t *list;
     size_t list_count, list_capacity;
 } rdo_edges;
+
+/* What follows from the bytes that the nodes touch. The lists are sorted and disjoint, and what touches is joined. */
+typedef struct rdo_survey {
+    rdo_edges edges;
+    rdo_extent_list live_in; /* read before any node wrote it */
+    rdo_extent_list reads, writes;
+} rdo_survey;
+
 /* Everything about the nodes that follows from their ops and buffers. Made whole, replaced whole. */
 typedef struct rdo_program {
     rdo_engine *engine;
@@ -64,13 +72,11 @@ typedef struct rdo_program {
     size_t segment_count, segment_capacity;
     rdo_bytes_list live_in;     /* of allocations that still have a record */
     rdo_bytes_list written;
-    rdo_extent_list reads, writes; /* disjoint, sorted */
+    rdo_survey survey;          /* the graph's own address is among its writes */
     rdo_store **homes;          /* every store with memory of the graph, each once */
     size_t home_count, home_capacity;
     bool has_host_calls;        /* then replays are never fast: a host call may wait for other streams */
     uint64_t live_in_bytes, written_bytes;
-    rdo_edges edges;            /* found for a backend with graphs of its own, or when first asked for; then under */
-    bool edges_known;           /* the device lock */
 } rdo_program;
 
 /* A change that waits for the next admitted replay [R9]. */
@@ -151,7 +157,8 @@ rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t 
                                      rdo_arena *arena, rdo_program **out_program);
 void rdo_program_delete(rdo_program *program);
 
-bool rdo_edges_find(rdo_edges *edges, rdo_op *const *ops, uint64_t count);
-void rdo_edges_finish(rdo_edges *edges);
+/* False, and nothing is kept, without memory. The ops are located. */
+bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count);
+void rdo_survey_finish(rdo_survey *survey);
 
 #endif

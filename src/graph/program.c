@@ -42,57 +42,15 @@ static bool add_home(rdo_program *program, rdo_store *home) {
     return true;
 }
 
-/* Maps of the flat address space, filled node by node. */
-typedef struct survey {
-    rdo_ranges read, written, live_in;
-} survey;
-
-/* Adds to `live_in` what of [low, high), which is not empty, no earlier node wrote. */
-static bool add_live_in(survey *s, uint64_t low, uint64_t high) {
-    size_t i = rdo_ranges_seek(&s->written, low);
-    for (;;) {
-        const rdo_range *written = i < s->written.count ? &rdo_ranges_data(&s->written)[i] : NULL;
-        uint64_t end = written != NULL && written->low < high ? written->low : high;
-        if (low < end && !rdo_ranges_set(&s->live_in, low, end, 0, 0)) return false;
-        if (written == NULL || written->high >= high) return true;
-        low = written->high;
-        i++;
-    }
-}
-
-static bool survey_access(survey *s, const rdo_access *access, bool writes) {
-    for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
-        uint64_t low = access->address + access->low + row * access->pitch;
-        uint64_t high = low + access->row_bytes;
-        if (writes) {
-            if (!rdo_ranges_set(&s->written, low, high, 0, 0)) return false;
-        } else if (!add_live_in(s, low, high) || !rdo_ranges_set(&s->read, low, high, 0, 0)) {
-            return false;
+/* What the nodes need besides their bytes. */
+static bool list_homes(rdo_program *program) {
+    for (uint64_t node = 0; node < program->count; node++) {
+        const rdo_op *op = program->ops[node];
+        if (op->kind == RONDO_NODE_HOST_CALL) program->has_host_calls = true;
+        for (uint32_t i = 0; i < op->access_count; i++) {
+            if (!add_home(program, op->accesses[i].home)) return false;
         }
     }
-    return true;
-}
-
-static bool survey_op(rdo_program *program, survey *s, const rdo_op *op) {
-    if (op->kind == RONDO_NODE_HOST_CALL) program->has_host_calls = true;
-    /* All reads come before any write: an op reads its inputs as they were. */
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        const rdo_access *access = &op->accesses[i];
-        if (!add_home(program, access->home)) return false;
-        if (rdo_access_reads(access) && !survey_access(s, access, false)) return false;
-    }
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        const rdo_access *access = &op->accesses[i];
-        if (rdo_access_writes(access) && !survey_access(s, access, true)) return false;
-    }
-    return true;
-}
-
-static bool take_extents(rdo_extent_list *out, const rdo_ranges *map, size_t spare) {
-    const rdo_range *data = rdo_ranges_data(map);
-    if (!rdo_grow(&out->data, &out->capacity, map->count + spare, sizeof *out->data)) return false;
-    for (size_t i = 0; i < map->count; i++) out->data[i] = (rdo_extent){data[i].low, data[i].high};
-    out->count = map->count;
     return true;
 }
 
@@ -120,14 +78,30 @@ static bool list_records(const rdo_program *program, rdo_bytes_list *out) {
     return true;
 }
 
-/* The parts of `records` that lie in `map`. Both are sorted by address. */
-static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_ranges *map) {
-    const rdo_range *data = rdo_ranges_data(map);
+/* The first extent that ends above `low`. */
+static size_t seek_extent(const rdo_extent_list *list, uint64_t low) {
+    size_t first = 0, count = list->count;
+    while (count != 0) {
+        size_t half = count / 2;
+        if (list->data[first + half].high <= low) {
+            first += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return first;
+}
+
+/* The parts of `records` that lie in `list`. Both are sorted by address. */
+static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_extent_list *list) {
     for (size_t r = 0; r < records->count; r++) {
         rdo_memory *memory = records->data[r].memory;
         uint64_t base = memory->address, end = base + memory->size;
-        for (size_t i = rdo_ranges_seek(map, base); i < map->count && data[i].low < end; i++) {
-            uint64_t low = data[i].low > base ? data[i].low : base, high = data[i].high < end ? data[i].high : end;
+        for (size_t i = seek_extent(list, base); i < list->count && list->data[i].low < end; i++) {
+            uint64_t low = list->data[i].low, high = list->data[i].high;
+            low = low > base ? low : base;
+            high = high < end ? high : end;
             if (!GROW(out)) return false;
             out->data[out->count++] = (rdo_graph_bytes){memory, low - base, high - base};
         }
@@ -135,33 +109,37 @@ static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_ra
     return true;
 }
 
-static bool conclude(rdo_program *program, const survey *s, uint64_t graph_address) {
+static uint64_t total(const rdo_extent_list *list) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < list->count; i++) bytes += list->data[i].high - list->data[i].low;
+    return bytes;
+}
+
+/* A temporary's record may be gone, and serve another, which only the device lock tells. */
+static bool find_records(rdo_program *program) {
     rdo_bytes_list records = {0};
-    bool done = take_extents(&program->reads, &s->read, 0) && take_extents(&program->writes, &s->written, 1);
-    rdo_lock_take(&program->engine->books.lock); /* a temporary's record may be gone, and serve another */
-    done = done && list_records(program, &records) && cut(&program->live_in, &records, &s->live_in) &&
-           cut(&program->written, &records, &s->written);
+    rdo_lock_take(&program->engine->books.lock);
+    bool done = list_records(program, &records) && cut(&program->live_in, &records, &program->survey.live_in) &&
+                cut(&program->written, &records, &program->survey.writes);
     rdo_lock_give(&program->engine->books.lock);
     rdo_free(records.data);
-    if (!done) return false;
-    /* The graph itself, last in place of sorted: its address is newer than that of any page that it names, or is put in
-     * order below. */
-    program->writes.data[program->writes.count++] = (rdo_extent){graph_address, graph_address + 1};
-    rdo_extents_sort(program->writes.data, program->writes.count);
-    program->live_in_bytes = rdo_ranges_total(&s->live_in);
-    program->written_bytes = rdo_ranges_total(&s->written);
+    return done;
+}
+
+/* The graph's own address goes where it belongs among those of the pages, most of which are older. */
+static bool add_own_address(rdo_extent_list *writes, uint64_t graph_address) {
+    if (!GROW(writes)) return false;
+    writes->data[writes->count++] = (rdo_extent){graph_address, graph_address + 1};
+    rdo_extents_sort(writes->data, writes->count);
     return true;
 }
 
 static bool survey_all(rdo_program *program, uint64_t graph_address) {
-    survey s = {0};
-    bool done = true;
-    for (uint64_t node = 0; node < program->count && done; node++) done = survey_op(program, &s, program->ops[node]);
-    done = done && conclude(program, &s, graph_address);
-    rdo_ranges_finish(&s.read);
-    rdo_ranges_finish(&s.written);
-    rdo_ranges_finish(&s.live_in);
-    return done;
+    rdo_survey *survey = &program->survey;
+    if (!list_homes(program) || !rdo_survey_find(survey, program->ops, program->count)) return false;
+    program->live_in_bytes = total(&survey->live_in);
+    program->written_bytes = total(&survey->writes);
+    return find_records(program) && add_own_address(&survey->writes, graph_address);
 }
 
 static rondo_backend_result add_segment(rdo_program *program, uint64_t first, uint64_t last, bool event) {
@@ -173,7 +151,8 @@ static rondo_backend_result add_segment(rdo_program *program, uint64_t first, ui
     rdo_segment *segment = &program->segments[program->segment_count++];
     *segment = (rdo_segment){.first = first, .last = last, .event = event};
     if (event || books->backend->graph_build == NULL) return RONDO_BACKEND_DONE;
-    const rondo_backend_edges edges = {program->edges.first + first, program->edges.list, first};
+    const rdo_edges *found = &program->survey.edges;
+    const rondo_backend_edges edges = {found->first + first, found->list, first};
     return books->backend->graph_build(books->device, program->resolved + first, last - first, &edges,
                                        &segment->native);
 }
@@ -186,13 +165,8 @@ static void drop_resolved(rdo_program *program) {
     rdo_arena_clear(&program->places);
 }
 
-/* A backend with graphs of its own may play nodes at the same time, and is told which must follow which. */
 static rondo_backend_result build_segments(rdo_program *program) {
     rondo_backend_result result = RONDO_BACKEND_DONE;
-    if (program->engine->books.backend->graph_build != NULL) {
-        program->edges_known = rdo_edges_find(&program->edges, program->ops, program->count);
-        if (!program->edges_known) return RONDO_BACKEND_NO_MEMORY;
-    }
     for (uint64_t first = 0; first < program->count && result == RONDO_BACKEND_DONE;) {
         uint64_t last = first + 1;
         bool event = is_event(program->ops[first]);
@@ -238,10 +212,8 @@ void rdo_program_delete(rdo_program *program) {
     rdo_free(program->resolved);
     rdo_free(program->live_in.data);
     rdo_free(program->written.data);
-    rdo_free(program->reads.data);
-    rdo_free(program->writes.data);
     rdo_free(program->homes);
-    rdo_edges_finish(&program->edges);
+    rdo_survey_finish(&program->survey);
     rdo_arena_clear(&program->arena);
     rdo_arena_clear(&program->places);
     rdo_free(program);

@@ -338,10 +338,10 @@ static size_t most_homes(const rdo_graph *graph) {
 static void fill_entry(const replay *r, rdo_entry *entry, rdo_store **homes) {
     const rdo_program *program = r->program;
     const rdo_store *own = &r->call->queue->store;
-    *entry = (rdo_entry){.reads = program->reads.data,
-                         .read_count = program->reads.count,
-                         .writes = program->writes.data,
-                         .write_count = program->writes.count,
+    *entry = (rdo_entry){.reads = program->survey.reads.data,
+                         .read_count = program->survey.reads.count,
+                         .writes = program->survey.writes.data,
+                         .write_count = program->survey.writes.count,
                          .homes = homes};
     add_homes(entry, homes, r->graph->program, own);
     for (const rdo_patch *patch = r->graph->patches; patch != NULL; patch = patch->next) {

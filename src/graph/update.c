@@ -57,8 +57,8 @@ static bool touches_slice(const rdo_program *program, const rdo_guard *guard) {
     const rdo_slice *slice = &guard->page->slices[guard->slice];
     uint64_t low = guard->page->address + slice->offset;
     rdo_extent bytes = {low, low + slice->size};
-    return rdo_extents_meet(&bytes, 1, program->reads.data, program->reads.count) ||
-           rdo_extents_meet(&bytes, 1, program->writes.data, program->writes.count);
+    return rdo_extents_meet(&bytes, 1, program->survey.reads.data, program->survey.reads.count) ||
+           rdo_extents_meet(&bytes, 1, program->survey.writes.data, program->survey.writes.count);
 }
 
 static void add_guard(rdo_graph *graph, const rdo_guard *guard) {

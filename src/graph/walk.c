@@ -22,15 +22,7 @@ rondo_status rdo_graph_info(rdo_graph *graph, rondo_graph_info *out) {
     return RONDO_OK;
 }
 
-/* Device lock held: the newest program with its edges found; NULL without memory. */
-static rdo_program *program_with_edges(rdo_graph *graph) {
-    rdo_program *program = rdo_graph_newest(graph);
-    if (!program->edges_known) program->edges_known = rdo_edges_find(&program->edges, program->ops, program->count);
-    return program->edges_known ? program : NULL;
-}
-
 static rondo_status check_node(const rdo_where *where, const rdo_program *program, uint64_t node) {
-    if (program == NULL) REFUSE(RONDO_NO_HOST_MEMORY, "no memory to find the graph's dependences");
     if (node < program->count) return RONDO_OK;
     REFUSE(RONDO_RANGE, "there is no node %llu, the graph has %llu", (unsigned long long)node,
            (unsigned long long)program->count);
@@ -45,7 +37,7 @@ static uint32_t spans_of(const rdo_op *op) {
 static void tell_node(const rdo_program *program, uint64_t node, rondo_node_info *out) {
     const rdo_op *op = program->ops[node];
     *out = (rondo_node_info){.kind = op->kind, .spans = spans_of(op)};
-    out->predecessors = (uint32_t)(program->edges.first[node + 1] - program->edges.first[node]);
+    out->predecessors = (uint32_t)(program->survey.edges.first[node + 1] - program->survey.edges.first[node]);
     rdo_text_copy(out->label, sizeof out->label, op->label);
     if (op->kind != RONDO_NODE_LAUNCH) return;
     out->params = op->kernel->param_count;
@@ -57,7 +49,7 @@ rondo_status rdo_walk_node(rdo_graph *graph, const rdo_where *where, uint64_t no
     rdo_books *books = &graph->engine->books;
     *out = (rondo_node_info){0};
     rdo_lock_take(&books->lock);
-    const rdo_program *program = program_with_edges(graph);
+    const rdo_program *program = rdo_graph_newest(graph);
     rondo_status status = check_node(where, program, node);
     if (status == RONDO_OK) tell_node(program, node, out);
     rdo_lock_give(&books->lock);
@@ -103,9 +95,9 @@ rondo_status rdo_walk_span(rdo_graph *graph, const rdo_where *where, uint64_t no
 
 static rondo_status tell_predecessor(const rdo_where *where, const rdo_program *program, uint64_t node, uint32_t k,
                                      uint64_t *out) {
-    uint64_t first = program->edges.first[node], count = program->edges.first[node + 1] - first;
+    uint64_t first = program->survey.edges.first[node], count = program->survey.edges.first[node + 1] - first;
     if (k >= count) REFUSE(RONDO_RANGE, "there is no predecessor %u, the node has %llu", k, (unsigned long long)count);
-    *out = program->edges.list[first + k];
+    *out = program->survey.edges.list[first + k];
     return RONDO_OK;
 }
 
@@ -114,7 +106,7 @@ rondo_status rdo_walk_predecessor(rdo_graph *graph, const rdo_where *where, uint
     rdo_books *books = &graph->engine->books;
     *out_node = 0;
     rdo_lock_take(&books->lock);
-    const rdo_program *program = program_with_edges(graph);
+    const rdo_program *program = rdo_graph_newest(graph);
     rondo_status status = check_node(where, program, node);
     if (status == RONDO_OK) status = tell_predecessor(where, program, node, k, out_node);
     rdo_lock_give(&books->lock);

@@ -144,8 +144,8 @@ static void compare_segments(const rdo_program *program) {
 static void compare(const rdo_program *program) {
     static byte_model model;
     survey(&model);
-    compare_extents(&program->reads, model.read, 0);
-    compare_extents(&program->writes, model.written, GRAPH_ADDRESS);
+    compare_extents(&program->survey.reads, model.read, 0);
+    compare_extents(&program->survey.writes, model.written, GRAPH_ADDRESS);
     compare_bytes(&program->live_in, model.live_in);
     compare_bytes(&program->written, model.written);
     assert_int_equal(program->live_in_bytes, sum(model.live_in));

@@ -48,11 +48,11 @@ static void direct_predecessors_are_those_of_a_byte_for_byte_search(void **state
     (void)state;
     seed_random();
     for (int round = 0; round < ROUNDS; round++) {
-        rdo_edges edges;
+        rdo_survey survey;
         random_ops_make(&r);
-        assert_true(rdo_edges_find(&edges, r.list, r.count));
-        compare(&edges);
-        rdo_edges_finish(&edges);
+        assert_true(rdo_survey_find(&survey, r.list, r.count));
+        compare(&survey.edges);
+        rdo_survey_finish(&survey);
     }
 }
 
@@ -62,14 +62,14 @@ static void every_conflict_is_on_a_path_of_edges(void **state) {
     seed_random();
     for (int round = 0; round < ROUNDS / 5; round++) {
         static bool reaches[RANDOM_OPS][RANDOM_OPS];
-        rdo_edges edges;
+        rdo_survey survey;
         random_ops_make(&r);
-        assert_true(rdo_edges_find(&edges, r.list, r.count));
+        assert_true(rdo_survey_find(&survey, r.list, r.count));
         memset(reaches, 0, sizeof reaches);
         for (size_t n = 0; n < r.count; n++) {
-            for (uint64_t i = edges.first[n]; i < edges.first[n + 1]; i++) {
-                reaches[edges.list[i]][n] = true;
-                for (size_t p = 0; p < n; p++) reaches[p][n] |= reaches[p][edges.list[i]];
+            for (uint64_t i = survey.edges.first[n]; i < survey.edges.first[n + 1]; i++) {
+                reaches[survey.edges.list[i]][n] = true;
+                for (size_t p = 0; p < n; p++) reaches[p][n] |= reaches[p][survey.edges.list[i]];
             }
         }
         for (uint64_t byte = 0; byte < RANDOM_SPACE; byte++) {
@@ -82,7 +82,7 @@ static void every_conflict_is_on_a_path_of_edges(void **state) {
                 }
             }
         }
-        rdo_edges_finish(&edges);
+        rdo_survey_finish(&survey);
     }
 }
 
@@ -95,18 +95,18 @@ static void edges_without_memory_are_none(void **state) {
     } while (r.count < RANDOM_OPS / 2);
     for (int lasting = 0; lasting < 2; lasting++) {
         for (uint64_t granted = 0, refused = 1; refused != 0; granted++) {
-            rdo_edges edges;
+            rdo_survey survey;
             uint64_t live = rdo_alloc_live();
             starve(granted, lasting != 0);
-            bool found = rdo_edges_find(&edges, r.list, r.count);
+            bool found = rdo_survey_find(&survey, r.list, r.count);
             refused = feed();
             assert_int_equal(found, refused == 0);
             if (found) {
-                compare(&edges);
-                rdo_edges_finish(&edges);
+                compare(&survey.edges);
+                rdo_survey_finish(&survey);
             }
-            assert_null(edges.first);
-            assert_null(edges.list);
+            assert_null(survey.edges.first);
+            assert_null(survey.edges.list);
             assert_int_equal(rdo_alloc_live(), live);
         }
     }
@@ -120,7 +120,7 @@ static void a_wide_join_follows_each_node_once(void **state) {
     static rdo_op ops[WIDE + 1], *list[WIDE + 1];
     static rdo_access parts[WIDE], whole[2];
     static rdo_memory memory;
-    rdo_edges edges;
+    rdo_survey survey;
     (void)state;
     for (size_t i = 0; i < WIDE; i++) {
         parts[i] = (rdo_access){.memory = &memory, .address = 64, .low = 8 * i, .row_bytes = 8, .rows = 1, .pitch = 8,
@@ -134,11 +134,11 @@ static void a_wide_join_follows_each_node_once(void **state) {
     }
     ops[WIDE] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .accesses = whole, .access_count = 2};
     list[WIDE] = &ops[WIDE];
-    assert_true(rdo_edges_find(&edges, list, WIDE + 1));
-    assert_int_equal(edges.list_count, WIDE);
-    assert_int_equal(edges.first[WIDE], 0);
-    for (size_t i = 0; i < WIDE; i++) assert_int_equal(edges.list[i], i);
-    rdo_edges_finish(&edges);
+    assert_true(rdo_survey_find(&survey, list, WIDE + 1));
+    assert_int_equal(survey.edges.list_count, WIDE);
+    assert_int_equal(survey.edges.first[WIDE], 0);
+    for (size_t i = 0; i < WIDE; i++) assert_int_equal(survey.edges.list[i], i);
+    rdo_survey_finish(&survey);
 }
 
 int main(void) {

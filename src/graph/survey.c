@@ -1,0 +1,267 @@
+/* The survey: what follows from the bytes that nodes touch, found in one walk over them.
+ *
+ * The address space is cut into pieces, each of which every node so far has touched whole or not at all. A piece knows
+ * the last node that wrote it and the nodes that read it since. An access finds its direct predecessors there: a reader
+ * follows the last writer; a writer follows the readers since then, or the last writer if there were none. What is read
+ * from a piece that no node has written is live-in.
+ *
+ * Invariants
+ *  1. Pieces are sorted, not empty and disjoint, and are cut but never joined while nodes are walked.
+ *  2. A chain of readers is never changed, so that the halves of a piece share it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "graph/graph.h"
+
+enum { RECENT = 256, SHORT_LIST = 16 };
+
+typedef struct reader {
+    uint64_t node;
+    const struct reader *next;
+} reader;
+
+typedef struct piece {
+    uint64_t low, high;
+    uint64_t writer;       /* the last node that wrote it, plus 1; 0: none */
+    const reader *readers; /* since then, the latest first */
+    bool read, live_in;
+} piece;
+
+typedef struct walker {
+    rdo_survey *survey;
+    rdo_arena arena;     /* pieces and readers */
+    piece **pieces;
+    size_t count, capacity;
+    piece *recent[RECENT]; /* by address; most accesses are to bytes that an earlier one touched exactly so */
+    uint64_t *followed;  /* per node: the last node, plus 1, that got an edge from it */
+    uint64_t node;       /* the one that is walked */
+} walker;
+
+/* ---- pieces ---- */
+
+/* Index of the first piece that ends above `low`. Recordings mostly append, so the end is looked at first. */
+static size_t seek(const walker *w, uint64_t low) {
+    size_t first = 0, count = w->count;
+    if (count != 0 && w->pieces[count - 1]->high <= low) return count;
+    while (count != 0) {
+        size_t half = count / 2;
+        if (w->pieces[first + half]->high <= low) {
+            first += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return first;
+}
+
+/* Puts a piece before number `at`; like `*model` if that is given, else untouched. */
+static bool insert(walker *w, size_t at, uint64_t low, uint64_t high, const piece *model) {
+    if (!rdo_grow(&w->pieces, &w->capacity, w->count + 1, sizeof *w->pieces)) return false;
+    piece *p = rdo_arena_take(&w->arena, sizeof *p);
+    if (p == NULL) return false;
+    *p = model != NULL ? *model : (piece){0};
+    p->low = low;
+    p->high = high;
+    memmove(w->pieces + at + 1, w->pieces + at, (w->count - at) * sizeof *w->pieces);
+    w->pieces[at] = p;
+    w->count++;
+    return true;
+}
+
+/* Cuts piece number `at` in two, unless `where` is its edge. */
+static bool split(walker *w, size_t at, uint64_t where) {
+    piece *p = w->pieces[at];
+    if (where <= p->low || where >= p->high) return true;
+    if (!insert(w, at + 1, where, p->high, p)) return false;
+    p->high = where;
+    return true;
+}
+
+/* Makes [low, high), which is not empty, consist of whole pieces: those with the numbers [*out_first, *out_last). */
+static bool cover(walker *w, uint64_t low, uint64_t high, size_t *out_first, size_t *out_last) {
+    size_t at = seek(w, low);
+    if (at < w->count && w->pieces[at]->low < low) {
+        if (!split(w, at++, low)) return false;
+    }
+    *out_first = at;
+    while (low < high) {
+        uint64_t next = at < w->count ? w->pieces[at]->low : high;
+        bool is_gap = next > low;
+        if (is_gap && !insert(w, at, low, next < high ? next : high, NULL)) return false;
+        if (!is_gap && !split(w, at, high)) return false;
+        low = w->pieces[at++]->high;
+    }
+    *out_last = at;
+    return true;
+}
+
+static piece **recent_place(walker *w, uint64_t low) {
+    return &w->recent[(low >> 6 ^ low >> 14) % RECENT];
+}
+
+typedef bool (*visit_fn)(walker *w, piece *p);
+
+static bool visit_bytes(walker *w, uint64_t low, uint64_t high, visit_fn visit) {
+    size_t first, last;
+    piece **place = recent_place(w, low);
+    if (*place != NULL && (*place)->low == low && (*place)->high == high) return visit(w, *place);
+    if (!cover(w, low, high, &first, &last)) return false;
+    if (last - first == 1) *place = w->pieces[first];
+    for (size_t i = first; i < last; i++) {
+        if (!visit(w, w->pieces[i])) return false;
+    }
+    return true;
+}
+
+static bool visit_rows(walker *w, const rdo_access *access, visit_fn visit) {
+    for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
+        uint64_t low = access->address + access->low + row * access->pitch;
+        if (!visit_bytes(w, low, low + access->row_bytes, visit)) return false;
+    }
+    return true;
+}
+
+/* ---- what a node follows ---- */
+
+static bool add_edge(walker *w, uint64_t from) {
+    rdo_edges *edges = &w->survey->edges;
+    if (w->followed[from] == w->node + 1) return true;
+    w->followed[from] = w->node + 1;
+    if (edges->list_count == edges->list_capacity &&
+        !rdo_grow(&edges->list, &edges->list_capacity, edges->list_count + 1, sizeof *edges->list)) {
+        return false;
+    }
+    edges->list[edges->list_count++] = from;
+    return true;
+}
+
+static bool depend_read(walker *w, piece *p) {
+    p->read = true;
+    p->live_in |= p->writer == 0;
+    return p->writer == 0 || add_edge(w, p->writer - 1);
+}
+
+static bool depend_write(walker *w, piece *p) {
+    for (const reader *r = p->readers; r != NULL; r = r->next) {
+        if (!add_edge(w, r->node)) return false;
+    }
+    return p->readers != NULL || p->writer == 0 || add_edge(w, p->writer - 1);
+}
+
+static bool note_read(walker *w, piece *p) {
+    if (p->readers != NULL && p->readers->node == w->node) return true;
+    reader *r = rdo_arena_take(&w->arena, sizeof *r);
+    if (r == NULL) return false;
+    *r = (reader){w->node, p->readers};
+    p->readers = r;
+    return true;
+}
+
+static bool note_write(walker *w, piece *p) {
+    p->writer = w->node + 1;
+    p->readers = NULL;
+    return true;
+}
+
+/* An event wait follows the event's record, which bytes do not tell. */
+static bool follow_event(walker *w, rdo_op *const *ops) {
+    if (ops[w->node]->kind != RONDO_NODE_EVENT_WAIT) return true;
+    for (uint64_t n = w->node; n-- > 0;) {
+        if (ops[n]->kind == RONDO_NODE_EVENT_RECORD && ops[n]->event == ops[w->node]->event) return add_edge(w, n);
+    }
+    return true;
+}
+
+static int compare_nodes(const void *left, const void *right) {
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void sort_nodes(uint64_t *nodes, size_t count) {
+    if (count > SHORT_LIST) {
+        qsort(nodes, count, sizeof *nodes, compare_nodes);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        uint64_t node = nodes[i];
+        size_t at = i;
+        for (; at > 0 && nodes[at - 1] > node; at--) nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+    }
+}
+
+/* First what the node depends on, by all its accesses, since it reads its inputs as they were; then what it leaves
+ * behind. */
+static bool walk_node(walker *w, rdo_op *const *ops) {
+    rdo_edges *edges = &w->survey->edges;
+    const rdo_op *op = ops[w->node];
+    size_t begin = edges->first[w->node] = edges->list_count;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (rdo_access_reads(access) && !visit_rows(w, access, depend_read)) return false;
+        if (rdo_access_writes(access) && !visit_rows(w, access, depend_write)) return false;
+    }
+    if (!follow_event(w, ops)) return false;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        if (!rdo_access_writes(&op->accesses[i]) && !visit_rows(w, &op->accesses[i], note_read)) return false;
+    }
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        if (rdo_access_writes(&op->accesses[i]) && !visit_rows(w, &op->accesses[i], note_write)) return false;
+    }
+    sort_nodes(edges->list + begin, edges->list_count - begin);
+    return true;
+}
+
+/* ---- what the pieces tell ---- */
+
+static bool is_read(const piece *p) {
+    return p->read;
+}
+static bool is_live_in(const piece *p) {
+    return p->live_in;
+}
+static bool is_written(const piece *p) {
+    return p->writer != 0;
+}
+
+static bool list_pieces(const walker *w, bool (*is_listed)(const piece *p), rdo_extent_list *out) {
+    for (size_t i = 0; i < w->count; i++) {
+        const piece *p = w->pieces[i];
+        if (!is_listed(p)) continue;
+        if (out->count != 0 && out->data[out->count - 1].high == p->low) {
+            out->data[out->count - 1].high = p->high;
+            continue;
+        }
+        if (!rdo_grow(&out->data, &out->capacity, out->count + 1, sizeof *out->data)) return false;
+        out->data[out->count++] = (rdo_extent){p->low, p->high};
+    }
+    return true;
+}
+
+bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count) {
+    walker w = {.survey = survey};
+    *survey = (rdo_survey){.edges.first = rdo_alloc_zero((size_t)count + 1, sizeof *survey->edges.first)};
+    w.followed = rdo_alloc_zero((size_t)count + 1, sizeof *w.followed);
+    bool done = survey->edges.first != NULL && w.followed != NULL;
+    for (; done && w.node < count; w.node++) done = walk_node(&w, ops);
+    if (done) survey->edges.first[count] = survey->edges.list_count;
+    done = done && list_pieces(&w, is_live_in, &survey->live_in) && list_pieces(&w, is_read, &survey->reads) &&
+           list_pieces(&w, is_written, &survey->writes);
+    rdo_free(w.pieces);
+    rdo_free(w.followed);
+    rdo_arena_clear(&w.arena);
+    if (!done) rdo_survey_finish(survey);
+    return done;
+}
+
+void rdo_survey_finish(rdo_survey *survey) {
+    rdo_free(survey->edges.first);
+    rdo_free(survey->edges.list);
+    rdo_free(survey->live_in.data);
+    rdo_free(survey->reads.data);
+    rdo_free(survey->writes.data);
+    *survey = (rdo_survey){0};
+}
