@@ -20,6 +20,11 @@ static rdo_slot *make_slot(rdo_slots *slots) {
     return slot;
 }
 
+static uint64_t next_number(rdo_slot *slot) {
+    slot->generation++;
+    return (slot->generation << 24) | slot->index;
+}
+
 rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number) {
     rdo_lock_take(&slots->lock);
     rdo_slot *slot = slots->free;
@@ -28,10 +33,7 @@ rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number) {
     } else {
         slot = make_slot(slots);
     }
-    if (slot != NULL) {
-        slot->generation++;
-        *out_number = (slot->generation << 24) | slot->index;
-    }
+    if (slot != NULL) *out_number = next_number(slot);
     rdo_lock_give(&slots->lock);
     return slot;
 }
@@ -39,6 +41,11 @@ rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number) {
 void rdo_slots_publish(rdo_slot *slot, uint64_t number) {
     RDO_ASSERT(atomic_load(&slot->number) == 0);
     atomic_store_explicit(&slot->number, number, memory_order_release);
+}
+
+uint64_t rdo_slots_renew(rdo_slot *slot) {
+    RDO_ASSERT(atomic_load(&slot->number) == 0);
+    return slot->generation < last_generation ? next_number(slot) : 0;
 }
 
 void rdo_slots_hide(rdo_slot *slot) {

@@ -22,7 +22,7 @@ enum { RDO_SLOT_CHUNK = 1024, RDO_SLOT_CHUNKS = 16384 };
 /* The head of each slot; the table's element type starts with it. */
 typedef struct rdo_slot {
     _Atomic uint64_t number; /* 0 while the slot stands for nothing */
-    uint64_t generation;     /* the last one given out; under the table's lock */
+    uint64_t generation;     /* the last one given out; the taker's, else under the table's lock */
     struct rdo_slot *next_free;
     uint32_t index;
 } rdo_slot;
@@ -43,6 +43,9 @@ rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number);
 void rdo_slots_publish(rdo_slot *slot, uint64_t number);
 /* From now on the number is looked up in vain. */
 void rdo_slots_hide(rdo_slot *slot);
+/* A new number for a slot that was taken and is hidden: as if it were given back and taken again, without the table's
+ * lock. 0 if its generations are spent: then it can only be given back. */
+uint64_t rdo_slots_renew(rdo_slot *slot);
 /* Gives the slot back; its number was hidden before. */
 void rdo_slots_give(rdo_slots *slots, rdo_slot *slot);
 

@@ -146,7 +146,7 @@ static bool open_queues(rdo_engine *engine, uint32_t count) {
     engine->queues = rdo_alloc_zero(count, sizeof *engine->queues);
     if (engine->queues == NULL) return false;
     engine->queue_count = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = count; i-- > 0;) { /* so that the first queues, which are used most, come first in the books */
         rdo_queue *queue = &engine->queues[i];
         (void)rdo_lock_init(&queue->lock, RDO_RANK_QUEUE);
         queue->engine = engine;
@@ -224,7 +224,7 @@ void rdo_device_unref(rdo_device *device) {
     RDO_ASSERT(device->refs != 0);
     if (--device->refs != 0) return;
     rdo_object_hide(device->handle);
-    device->engine.books.closing = true;
+    atomic_fetch_or(&device->engine.callers, RDO_ENGINE_CLOSING);
 }
 
 /* ---- the whole device ---- */

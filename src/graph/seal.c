@@ -229,17 +229,13 @@ static rondo_status build(rdo_call *call, rdo_graph *graph) {
     return rdo_fault_raise(&call->where, RONDO_BACKEND, "the backend did not build the graph");
 }
 
-/* The end of a graph: its home queue's lock is held, no other. */
+/* The end of a graph. */
 static void finish_graph(rdo_return *item) {
     rdo_graph *graph = (rdo_graph *)(void *)item; /* `returning` comes first */
     rdo_engine *engine = graph->engine;
-    rdo_lock_take(&engine->books.lock);
     /* Nobody needed it when it was put on the list, and its handle is hidden. A replay that this queue ran since
      * then may have counted itself all the same. */
-    if (graph->refs != 0 || graph->uses != 0) {
-        rdo_lock_give(&engine->books.lock);
-        return;
-    }
+    if (graph->refs != 0 || graph->uses != 0) return;
     rdo_lock_give(&engine->books.lock);
     rdo_program_delete(graph->program);
     rdo_lock_take(&engine->books.lock);
@@ -253,7 +249,6 @@ static void finish_graph(rdo_return *item) {
     rdo_books_remove_holder(&engine->books, &graph->holder);
     engine->books.children--;
     rdo_books_release_pages(&engine->books, false);
-    rdo_lock_give(&engine->books.lock);
     rdo_object_delete(graph->handle);
     rdo_free(graph->guards.data);
     rdo_free(graph->retained.data);

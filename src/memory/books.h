@@ -52,7 +52,6 @@ struct rdo_books {
     rondo_pool_report reports[RONDO_POOL_KINDS];
     uint64_t buffers, host_blocks; /* that users hold */
     uint64_t children;  /* objects that hold the device open */
-    bool closing;       /* the user's last reference is gone */
 };
 
 bool rdo_books_init(rdo_books *books, const rondo_backend *backend, void *device, const rondo_memory_layout *layout,

@@ -8,9 +8,23 @@
 
 rdo_slots rdo_memories = RDO_SLOTS_INIT(rdo_memory);
 
+enum { MOST_SPARES = 32 };
+
+/* One that the store kept, else one of the table's, whose lock all devices share. */
+static rdo_slot *take_slot(rdo_store *home, uint64_t *out_number) {
+    rdo_slot *slot = home->spares;
+    if (slot == NULL) return rdo_slots_take(&rdo_memories, out_number);
+    home->spares = slot->next_free;
+    home->spare_count--;
+    *out_number = rdo_slots_renew(slot);
+    if (RDO_LIKELY(*out_number != 0)) return slot;
+    rdo_slots_give(&rdo_memories, slot);
+    return rdo_slots_take(&rdo_memories, out_number);
+}
+
 rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size) {
     uint64_t number;
-    rdo_memory *memory = (rdo_memory *)(void *)rdo_slots_take(&rdo_memories, &number);
+    rdo_memory *memory = (rdo_memory *)(void *)take_slot(home, &number);
     if (memory == NULL) return NULL;
     /* All but the slot, which other threads may be looking at, and `home`, which they read atomically. */
     memset(&memory->returning, 0, sizeof memory->returning);
@@ -39,8 +53,24 @@ void rdo_memory_publish(rdo_memory *memory) {
 }
 
 void rdo_memory_delete(rdo_memory *memory) {
+    rdo_store *home = atomic_load_explicit(&memory->home, memory_order_relaxed);
     atomic_store_explicit(&memory->id, 0, memory_order_relaxed);
-    rdo_slots_give(&rdo_memories, &memory->slot);
+    if (home->spare_count == MOST_SPARES) {
+        rdo_slots_give(&rdo_memories, &memory->slot);
+        return;
+    }
+    memory->slot.next_free = home->spares;
+    home->spares = &memory->slot;
+    home->spare_count++;
+}
+
+void rdo_memory_delete_spares(rdo_store *store) {
+    while (store->spares != NULL) {
+        rdo_slot *slot = store->spares;
+        store->spares = slot->next_free;
+        rdo_slots_give(&rdo_memories, slot);
+    }
+    store->spare_count = 0;
 }
 
 static uint32_t guards_of(const rdo_memory *memory) {

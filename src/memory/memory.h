@@ -36,7 +36,7 @@ typedef struct rdo_location {
 typedef struct rdo_return {
     struct rdo_return *next;
     bool queued;
-    /* Called with the home queue's lock held and no other. */
+    /* Called with the home queue's lock and the device lock held; may give the latter back meanwhile. */
     void (*finish)(struct rdo_return *item);
 } rdo_return;
 
@@ -77,13 +77,17 @@ static inline rdo_books *rdo_memory_books(const rdo_memory *memory) {
     return atomic_load_explicit(&memory->books, memory_order_relaxed);
 }
 
-/* A record without memory under it, with one reference, not yet visible. NULL without memory. */
+/* A record without memory under it, with one reference, not yet visible. NULL without memory. Home queue's lock
+ * held. */
 rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size);
 /* Makes the record's number visible. */
 void rdo_memory_publish(rdo_memory *memory);
 /* Gives a record back that has nothing under it any more and whose number is hidden. Whoever still points to it
- * sees by its id, under the device lock, that it is not what it was. */
+ * sees by its id, under the device lock, that it is not what it was. Home queue's lock held: some records are kept by
+ * their home for its next allocations. */
 void rdo_memory_delete(rdo_memory *memory);
+/* No queue lock needed: gives back the records that the store kept, at its end. */
+void rdo_memory_delete_spares(rdo_store *store);
 
 /* Device lock held: gives one user reference back; after the last one the number is dead. */
 void rdo_memory_unref(rdo_memory *memory);

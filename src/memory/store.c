@@ -29,6 +29,7 @@ static void discard_page(rdo_page *page) {
 }
 
 void rdo_store_finish(rdo_store *store) {
+    rdo_memory_delete_spares(store);
     for (int kind = 0; kind < RONDO_POOL_KINDS; kind++) {
         rdo_pool *pool = &store->pools[kind];
         for (uint32_t i = 0; i < pool->count; i++) {
@@ -258,21 +259,18 @@ void rdo_store_return(rdo_store *store, rdo_return *item) {
 void rdo_store_sweep(rdo_store *store) {
     rdo_books *books = store->books;
     if (!atomic_load(&store->waiting)) return;
-    for (;;) {
-        rdo_lock_take(&books->lock);
+    rdo_lock_take(&books->lock);
+    while (store->returns != NULL) {
         rdo_return *item = store->returns;
-        if (item != NULL) {
-            store->returns = item->next;
-            item->queued = false;
-            if (store->returns == NULL) {
-                atomic_store(&store->waiting, false);
-                atomic_fetch_sub(&books->returning, 1);
-            }
+        store->returns = item->next;
+        item->queued = false;
+        if (store->returns == NULL) {
+            atomic_store(&store->waiting, false);
+            atomic_fetch_sub(&books->returning, 1);
         }
-        rdo_lock_give(&books->lock);
-        if (item == NULL) return;
         item->finish(item);
     }
+    rdo_lock_give(&books->lock);
 }
 
 /* Overwrites what the user released, so that debug runs notice who still relies on it [W9]. */
@@ -298,13 +296,11 @@ static void leave_page(rdo_memory *memory) {
 void rdo_memory_recycle(rdo_return *item) {
     rdo_memory *memory = (rdo_memory *)(void *)((char *)item - offsetof(rdo_memory, returning));
     rdo_books *books = rdo_memory_books(memory);
-    rdo_lock_take(&books->lock);
     /* Nobody needed it when it was put on the list. But a buffer of a window that another thread releases waits
-     * there while
-     * the window closes into a graph, which guards all that its work touched: then the graph needs it again. */
+     * there while the window closes into a graph, which guards all that its work touched: then the graph needs it
+     * again. */
     if (memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
         (memory->page != NULL && memory->page->slices[memory->slice].guards != 0)) {
-        rdo_lock_give(&books->lock);
         return;
     }
     if (books->debug_fresh) { /* the lock is not held over work on many bytes */
@@ -318,9 +314,7 @@ void rdo_memory_recycle(rdo_return *item) {
     if (memory->due != NULL) rdo_books_call_later(books, memory->due);
     if (memory->page != NULL) leave_page(memory);
     books->children--;
-    atomic_store_explicit(&memory->id, 0, memory_order_relaxed); /* under the lock: its id decides who may look at it */
-    rdo_lock_give(&books->lock);
-    rdo_memory_delete(memory);
+    rdo_memory_delete(memory); /* under the lock: its id decides who may look at it */
 }
 
 static bool releasable(const rdo_page *page, bool all) {

@@ -42,6 +42,8 @@ struct rdo_store {
     uint64_t shared_page_bytes; /* current page size of SHARED */
     rdo_return *returns;        /* waits for a sweep; under the device lock */
     _Atomic bool waiting;       /* there is something; may be looked at without the lock */
+    rdo_slot *spares;           /* records kept for the next allocations; under the queue's lock */
+    uint32_t spare_count;
     rdo_page *fresh;            /* just added: no trim takes it before the next placement has looked at it */
     /* How operations of other queues and fast ones of this queue see each other, see stream/order.h. */
     _Atomic uint32_t fast;
@@ -68,7 +70,7 @@ rondo_backend_result rdo_store_import(rdo_store *store, rdo_memory *memory, void
 
 /* Device lock held: a new allocation appears in the reports. */
 void rdo_store_account(rdo_memory *memory);
-/* How an allocation ends: the `finish` of its rdo_return. Home queue's lock held. */
+/* How an allocation ends: the `finish` of its rdo_return. */
 void rdo_memory_recycle(rdo_return *item);
 
 /* The pool that serves a request. */
@@ -76,7 +78,7 @@ rondo_pool_kind rdo_store_pool(const rdo_books *books, const rdo_request *reques
 
 /* Device lock held: notes that `item` waits for the store's queue to be swept. */
 void rdo_store_return(rdo_store *store, rdo_return *item);
-/* Queue lock held, device lock not: finishes everything that waits. */
+/* Queue lock held, device lock not: finishes everything that waits, under the device lock. */
 void rdo_store_sweep(rdo_store *store);
 
 /* The room that `begin` holds ready for a window [C6]. One entry per reservation or release of the warm-up. */

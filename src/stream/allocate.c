@@ -26,11 +26,12 @@ static rondo_status refuse_growth(const rdo_call *call, const rdo_request *reque
         (unsigned long long)request->size);
 }
 
+/* Takes the device lock, and keeps it if there is room. */
 static bool place(rdo_store *store, const rdo_request *request, rdo_memory *memory) {
     rdo_lock_take(&store->books->lock);
     bool placed = (request->window != 0 && rdo_store_place(store, request, memory, true)) ||
                   rdo_store_place(store, request, memory, false);
-    rdo_lock_give(&store->books->lock);
+    if (!placed) rdo_lock_give(&store->books->lock);
     return placed;
 }
 
@@ -46,6 +47,7 @@ static void relieve(rdo_call *call) {
     rdo_books_free_pages(books);
 }
 
+/* If it is RONDO_OK, the device lock is held from the moment that the allocation has its place. */
 static rondo_status find_room(rdo_call *call, const rdo_request *request, rdo_memory *memory) {
     rdo_store *store = &call->queue->store;
     rdo_page_update update = rdo_window_page_update(&call->queue->window);
@@ -118,7 +120,6 @@ static rondo_status allocate(rdo_call *call, const rdo_request *request, bool st
         return status;
     }
     if (rdo_window_is_prepared(window) && rdo_call_owns(call)) rdo_window_note(window, request, memory->id);
-    rdo_lock_take(&books->lock);
     bool overlap = false;
     bool noted = staging || memory->host_data == NULL ||
                  rdo_books_import(books, memory->host_data, memory->size, &overlap);

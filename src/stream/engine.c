@@ -54,7 +54,8 @@ static void sweep_queues(rdo_engine *engine) {
     bool again = true;
     while (again) {
         again = false;
-        for (rdo_store *store = engine->books.stores; store != NULL; store = store->next) {
+        rdo_store *store = engine->books.stores;
+        for (; store != NULL && atomic_load(&engine->books.returning) != 0; store = store->next) {
             if (!atomic_load(&store->waiting)) continue;
             again = store->try_sweep(store) || again;
         }
@@ -63,7 +64,7 @@ static void sweep_queues(rdo_engine *engine) {
 
 /* Device lock held: whether nothing holds the engine any more. */
 static bool is_over(const rdo_engine *engine) {
-    return engine->books.closing && engine->books.children == 0 && atomic_load(&engine->callers) == 1;
+    return engine->books.children == 0 && atomic_load(&engine->callers) == (RDO_ENGINE_CLOSING | 1);
 }
 
 void rdo_engine_settle(rdo_engine *engine) {
@@ -82,10 +83,20 @@ static void defer(rdo_engine *engine) {
     while (!atomic_compare_exchange_weak(&rdo_deferred_engines, &engine->next_deferred, engine)) {}
 }
 
+/* Unpins an engine that nobody closes yet, and of which nothing may be touched afterwards. */
+static bool leave_open(rdo_engine *engine) {
+    uint32_t callers = atomic_load(&engine->callers);
+    while ((callers & RDO_ENGINE_CLOSING) == 0) {
+        if (atomic_compare_exchange_weak(&engine->callers, &callers, callers - 1)) return true;
+    }
+    return false;
+}
+
 static void settle(rdo_engine *engine) {
     RDO_ASSERT(rdo_this_thread.held == 0);
     if (atomic_load(&engine->books.returning) != 0) sweep_queues(engine);
     rdo_books_settle(&engine->books);
+    if (RDO_LIKELY(leave_open(engine))) return;
     rdo_lock_take(&engine->books.lock);
     bool over = is_over(engine);
     atomic_fetch_sub(&engine->callers, 1);

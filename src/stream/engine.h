@@ -27,6 +27,7 @@ typedef struct rdo_queue {
     rdo_window window;
     /* Counted under the queue's lock, read by reports without it. */
     _Atomic uint64_t launches, transfers, host_calls, recorded, replays;
+    char apart[128]; /* no line of the cache, nor its neighbour, has something of two queues */
 } rdo_queue;
 
 /* Counters that are only ever added to, from any thread. */
@@ -46,7 +47,8 @@ struct rdo_engine {
     rdo_queue *queues;
     uint32_t queue_count;
     uint64_t fork_epoch;    /* of the process that opened the device */
-    _Atomic uint32_t callers; /* threads on their way through a settle: they keep the engine from closing */
+    _Atomic uint32_t callers; /* threads on their way through a settle: they keep the engine from closing. Its */
+                              /* highest bit: the user's last reference is gone; set under the device lock */
     _Atomic bool deferred;  /* on the list of rdo_deferred_engines, which then has one of the callers */
     rdo_engine *next_deferred;
     void (*close)(rdo_engine *engine); /* frees everything, the engine included */
@@ -100,6 +102,8 @@ static inline void rdo_count_own(_Atomic uint64_t *counter) {
 static inline void rdo_count(_Atomic uint64_t *counter) {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
+
+#define RDO_ENGINE_CLOSING (UINT32_C(1) << 31)
 
 /* Keeps the engine from closing until this thread has settled. Called while something else still keeps it. */
 static inline void rdo_engine_pin(rdo_engine *engine) {

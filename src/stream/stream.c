@@ -5,11 +5,12 @@
 
 static _Atomic uint64_t last_stream_id;
 
-/* The end of a stream: its queue's lock is held, no other. */
+/* The end of a stream. */
 static void finish_stream(rdo_return *item) {
     rdo_stream *stream = (rdo_stream *)(void *)item; /* `returning` comes first */
     rdo_engine *engine = stream->engine;
     rdo_window *window = &stream->queue->window;
+    rdo_lock_give(&engine->books.lock);
     if (rdo_window_owner(window) == stream->id) {
         rdo_where where = {.operation = "rondo_stream_release", .stream_id = stream->id, .op_index = RONDO_NO_INDEX};
         rondo_status reason = RONDO_OK;
@@ -24,7 +25,6 @@ static void finish_stream(rdo_return *item) {
     if (stream->next != NULL) stream->next->link = stream->link;
     engine->stream_count--;
     engine->books.children--;
-    rdo_lock_give(&engine->books.lock);
     rdo_object_delete(stream->handle);
     rdo_free(stream);
 }
