@@ -49,6 +49,23 @@ typedef struct rondo_graph_info {
 /* Errors   INVALID, STALE, REENTRANT. Threads  any. */
 RONDO_API rondo_status rondo_graph_get_info(rondo_graph *graph, rondo_graph_info *out_info);
 
+/* Whether a graph pays: what stands besides its work, issued one by one and replayed. */
+typedef struct rondo_graph_worth {
+    uint64_t record_ns;  /* from the begin of its window until it was sealed, what the caller did in between included */
+    uint64_t eager_ns;   /* expected for issuing its nodes one by one, without the work itself */
+    uint64_t replay_ns;  /* expected for one replay, without the work itself */
+    uint64_t pays_after; /* the replays after which recording has paid for itself; UINT64_MAX: never */
+} rondo_graph_worth;
+
+/* The costs of a node and of a replay are those of this device: when they are first asked for, a stream of its own
+ * issues and replays some small fills, which takes well below a millisecond on a CPU and shows in the device's
+ * counters.
+ * What a replay gains besides, by playing independent nodes at the same time, is not counted.
+ *
+ * Errors   INVALID, STALE, REENTRANT, FORKED; only for the first of a device also BUSY (a stream of the same queue
+ *          records: ask again later), NO_HOST_MEMORY, NO_DEVICE_MEMORY, BACKEND, LOST. Threads  any. */
+RONDO_API RONDO_MUST_CHECK rondo_status rondo_graph_get_worth(rondo_graph *graph, rondo_graph_worth *out_worth);
+
 /* Walking. Nodes are numbered 0 .. nodes - 1 in the order in which they were recorded. */
 
 typedef enum rondo_node_kind {

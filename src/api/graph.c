@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "base/alloc.h"
+#include "device/costs.h"
 #include "graph/run.h"
 #include "graph/walk.h"
 
@@ -176,6 +177,20 @@ rondo_status rondo_graph_get_info(rondo_graph *handle, rondo_graph_info *out_inf
     RDO_TRY(rdo_api_graph(where, handle, &graph));
     rdo_engine *engine = graph->engine;
     rondo_status status = rdo_graph_info(graph, out_info);
+    rdo_graph_drop(graph);
+    return rdo_api_end(engine, status);
+}
+
+rondo_status rondo_graph_get_worth(rondo_graph *handle, rondo_graph_worth *out_worth) {
+    const rdo_where *where = RDO_NOWHERE("rondo_graph_get_worth");
+    rdo_graph *graph;
+    rdo_costs costs;
+    if (out_worth == NULL) RDO_REFUSE(RONDO_INVALID, "out_worth is null");
+    memset(out_worth, 0, sizeof *out_worth);
+    RDO_TRY(rdo_api_graph(where, handle, &graph));
+    rdo_engine *engine = graph->engine;
+    rondo_status status = rdo_device_costs((rdo_device *)(void *)engine, where, &costs);
+    if (status == RONDO_OK) *out_worth = rdo_costs_worth(&costs, graph->recorded_count, graph->record_ns);
     rdo_graph_drop(graph);
     return rdo_api_end(engine, status);
 }

@@ -50,6 +50,7 @@ typedef RDO_LIST(rdo_note) rdo_note_list;
 typedef struct rdo_window {
     rdo_lifecycle life;
     uint64_t id;              /* of the capture that is under way; never reused */
+    uint64_t begun_ns;        /* when it began to record */
     rdo_arena arena;          /* ops and all that they point to */
     rdo_op_list ops;
     rdo_weak_list writes;     /* what the recorded ops write */

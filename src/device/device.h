@@ -4,12 +4,21 @@
 
 #include "graph/graph.h"
 
+/* In picoseconds, besides the work itself. */
+typedef struct rdo_costs {
+    bool known;
+    uint64_t eager_node_ps;  /* issuing an operation */
+    uint64_t replay_node_ps; /* each node of a replay but the first */
+    uint64_t replay_ps;      /* a replay of one node */
+} rdo_costs;
+
 typedef struct rdo_device {
     rdo_engine engine; /* must come first */
     uint64_t handle;
     uint32_t refs;     /* of users; under the device lock */
     const rondo_backend *backend;
     rondo_device_info info;
+    rdo_costs costs;   /* under the device lock */
 } rdo_device;
 
 rondo_status rdo_device_open(const char *name, const rondo_device_desc *desc, rdo_device **out_device);

@@ -114,6 +114,7 @@ typedef struct rdo_graph {
     rdo_memory_list retained;
     rdo_meta_pins pins;
     uint64_t metadata_bytes;
+    uint64_t record_ns;        /* from the begin of the window to the seal */
     _Atomic uint64_t replays;
 } rdo_graph;
 

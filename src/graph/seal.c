@@ -281,6 +281,7 @@ rondo_status rdo_graph_seal(rdo_call *call, uint32_t flags, rdo_graph **out_grap
     commit(call, graph);
     rdo_lock_give(&engine->books.lock);
     rdo_books_free_pages(&engine->books);
+    graph->record_ns = rdo_clock_ns() - window->begun_ns;
     rdo_count(&engine->counters.graphs_sealed);
     *out_graph = graph;
     return RONDO_OK;

@@ -59,6 +59,7 @@ rondo_status rdo_capture_begin(rdo_call *call) {
         return status;
     }
     rdo_count(&engine->counters.windows_opened);
+    window->begun_ns = rdo_clock_ns();
     return RONDO_OK;
 }
 
