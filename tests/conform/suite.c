@@ -1,4 +1,5 @@
 /* The contract: every case of every file that tables.h names. */
+#include "doom.h"
 #include "suite.h"
 
 #define CONFORM_TABLE(name) extern const struct conform_case conform_##name##_cases[];
@@ -30,5 +31,5 @@ bool suite_get(size_t index, struct suite_entry *out) {
 }
 
 unsigned suite_tell_the_rest(void) {
-    return 0;
+    return doom_print_table(stdout, NULL);
 }

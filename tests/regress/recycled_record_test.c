@@ -1,5 +1,5 @@
-/* The record of a temporary serves another buffer as soon as the window has closed, while the graph's nodes go on naming
- * the temporary: whoever compares records, and not ids, takes the two for one. */
+/* The record of a temporary serves another buffer as soon as the window has closed, while the graph's nodes go on
+ * naming the temporary: whoever compares records, and not ids, takes the two for one. */
 #include "memory/memory.h"
 #include "unit.h"
 
