@@ -137,7 +137,7 @@ bool suite_get(size_t index, struct suite_entry *out) {
 }
 
 static bool is_listed(int number) {
-    char text[8];
+    char text[16];
     snprintf(text, sizeof text, "B%02d", number);
     for (size_t i = 0; i < sizeof bugs / sizeof bugs[0]; i++) {
         if (strcmp(bugs[i].number, text) == 0) return true;
