@@ -102,8 +102,10 @@ RONDO_API RONDO_MUST_CHECK rondo_status rondo_event_record(rondo_stream *stream,
                                                            const char *label);
 
 /* Makes later work of `stream` wait for the event. In a window only an event recorded earlier in the
- * same window is accepted; any other is refused and dooms. Outside, an event that was never recorded is refused.
- * Errors   STALE, FOREIGN, REENTRANT, FORKED, BUSY, STATE (never recorded, or not of this window), NO_HOST_MEMORY. */
+ * same window is accepted; any other is refused and dooms. Outside, an event that was never recorded is refused, and so
+ * is one that only a replay could complete.
+ * Errors   STALE, FOREIGN, REENTRANT, FORKED, BUSY, STATE (never recorded, or not of this window), NOT_READY (recorded
+ *          in a window whose graph never replayed), NO_HOST_MEMORY. */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_event_wait(rondo_stream *stream, rondo_event *event,
                                                          const char *label);
 

@@ -45,13 +45,8 @@ rondo_status rondo_capture_abort(rondo_stream *stream) {
         status = rdo_fault_raise(&call.where, RONDO_BUSY, "the capture belongs to stream %llu",
                                  (unsigned long long)rdo_window_owner(window));
     } else if (rdo_window_is_active(window)) {
-        rondo_status reason = RONDO_OK;
-        if (rdo_window_is_recording(window)) {
-            reason = window->failed != RONDO_OK
-                         ? window->failed
-                         : rdo_fault_raise(&call.where, RONDO_ABORTED, "the window was aborted before it was sealed");
-        }
-        rdo_capture_leave(call.queue, reason);
+        rdo_capture_leave(call.queue,
+                          rdo_capture_aborted(window, &call.where, "the window was aborted before it was sealed"));
     }
     return rdo_call_end(&call, status);
 }

@@ -73,6 +73,11 @@ void rdo_capture_stop_recording(rdo_engine *engine) {
     books->trim_wanted = false;
 }
 
+rondo_status rdo_capture_aborted(const rdo_window *window, const rdo_where *where, const char *words) {
+    if (!rdo_window_is_recording(window)) return RONDO_OK;
+    return window->failed != RONDO_OK ? window->failed : rdo_fault_raise(where, RONDO_ABORTED, "%s", words);
+}
+
 void rdo_capture_leave(rdo_queue *queue, rondo_status reason) {
     rdo_engine *engine = queue->engine;
     rdo_window *window = &queue->window;

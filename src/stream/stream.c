@@ -13,11 +13,8 @@ static void finish_stream(rdo_return *item) {
     rdo_lock_give(&engine->books.lock);
     if (rdo_window_owner(window) == stream->id) {
         rdo_where where = {.operation = "rondo_stream_release", .stream_id = stream->id, .op_index = RONDO_NO_INDEX};
-        rondo_status reason = RONDO_OK;
-        if (rdo_window_is_recording(window)) {
-            reason = rdo_fault_raise(&where, RONDO_ABORTED, "the stream was destroyed while it recorded");
-        }
-        rdo_capture_leave(stream->queue, reason);
+        rdo_capture_leave(stream->queue,
+                          rdo_capture_aborted(window, &where, "the stream was destroyed while it recorded"));
     }
     if (stream->drop_runs != NULL) stream->drop_runs(stream);
     rdo_lock_take(&engine->books.lock);

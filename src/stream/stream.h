@@ -18,6 +18,9 @@ rondo_status rdo_capture_begin(rdo_call *call);
 /* Leaves recording or preparation without a graph, however it came about: what the window would have written is claimed
  * for `reason`, all that it held is given back, and the queue can capture again [C12]. */
 void rdo_capture_leave(rdo_queue *queue, rondo_status reason);
+/* Why a window that its owner leaves gave no graph: what had doomed it, else that it was aborted, in these words.
+ * RONDO_OK if it does not record. */
+rondo_status rdo_capture_aborted(const rdo_window *window, const rdo_where *where, const char *words);
 /* Device lock held: the window no longer counts as recording; a trim that waited for the last one is done. */
 void rdo_capture_stop_recording(rdo_engine *engine);
 /* Device lock held: gives back the counts that recorded operations hold on kernels, host calls and events. */

@@ -303,6 +303,10 @@ static rondo_status play_event(rdo_call *call, const rdo_op *op) {
         complete_event(op->event);
     } else if (!op->event->recorded) {
         status = rdo_fault_raise(&call->where, RONDO_STATE, "the event was never recorded");
+    } else if (op->event->window != 0 && !op->event->completed) {
+        /* To wait would be for ever, and to go on at once is what the caller wants to rule out. */
+        status = rdo_fault_raise(&call->where, RONDO_NOT_READY,
+                                 "the event was recorded in a window, and no replay of its graph has completed it");
     }
     rdo_lock_give(&call->engine->books.lock);
     return status;

@@ -16,14 +16,16 @@ static const struct conform_exclusion never_on_opencl[] = {
 };
 
 static const struct conform_backend backends[] = {
-    {"cpu", EVERYTHING, "", nothing, nothing},
+    {"cpu", EVERYTHING, "its calls cannot be made to fail", nothing, nothing},
     {"opencl", EVERYTHING & ~(uint32_t)(NEEDS_NATIVE | NEEDS_IMPORT),
-     "kernels are compiled from text, and memory that the caller owns is not the device's", never_on_opencl, nothing},
-    {"sim", EVERYTHING, "", nothing, nothing},
-    {"null", NEEDS_CAPS, "the null backend runs no kernels, and the host cannot reach its memory", nothing, nothing},
+     "kernels are compiled from text, memory that the caller owns is not the device's, calls cannot be made to fail",
+     never_on_opencl, nothing},
+    {"sim", EVERYTHING | NEEDS_FAULTS, "", nothing, nothing},
+    {"null", NEEDS_CAPS, "it runs no kernels, the host cannot reach its memory, and its calls cannot be made to fail",
+     nothing, nothing},
 };
 
-static const struct conform_backend unknown = {"", EVERYTHING, "", nothing, nothing};
+static const struct conform_backend unknown = {"", EVERYTHING, "its calls cannot be made to fail", nothing, nothing};
 
 const struct conform_backend *conform_backend_find(const char *name) {
     size_t length = strcspn(name, ":");

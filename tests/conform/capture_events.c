@@ -106,6 +106,23 @@ static void outside_a_window_only_a_recorded_event_can_be_waited_for(struct conf
     check_stream_works(t, stranger);
 }
 
+/* [C24] [P4] To wait for it would be for ever; to go on at once, as if it had happened, would be worse. */
+static void an_event_that_only_a_replay_can_complete_cannot_be_waited_for(struct conform *t) {
+    rondo_stream *stranger = conform_stranger(t, t->stream);
+    rondo_event *event = conform_event(t);
+    CHECK_OK(rondo_event_record(t->stream, event, NULL));
+    open_window(t->stream);
+    CHECK_OK(rondo_event_record(t->stream, event, NULL));
+    CHECK_CODE(rondo_event_wait(stranger, event, NULL), RONDO_NOT_READY);
+    rondo_graph *graph = seal(t, t->stream);
+    CHECK_CODE(rondo_event_wait(stranger, event, NULL), RONDO_NOT_READY);
+    CHECK_CODE(rondo_event_wait(t->stream, event, NULL), RONDO_NOT_READY);
+    CHECK_OK(rondo_graph_replay(graph, t->stream));
+    CHECK_OK(rondo_event_wait(stranger, event, NULL));
+    CHECK_OK(rondo_event_record(t->stream, event, NULL));
+    CHECK_OK(rondo_event_wait(stranger, event, NULL));
+}
+
 /* [C24, P3] The graph holds the event when its user let it go. */
 static void a_released_event_stays_with_the_graph_that_marks_it(struct conform *t) {
     rondo_event *event = NULL;
@@ -141,6 +158,7 @@ const struct conform_case conform_capture_events_cases[] = {
     CONFORM_CASE(a_wait_for_an_event_of_another_window_dooms, NEEDS_NOTHING),
     CONFORM_CASE(a_wait_for_an_event_of_an_earlier_window_dooms, NEEDS_NOTHING),
     CONFORM_CASE(outside_a_window_only_a_recorded_event_can_be_waited_for, NEEDS_NOTHING),
+    CONFORM_CASE(an_event_that_only_a_replay_can_complete_cannot_be_waited_for, NEEDS_NOTHING),
     CONFORM_CASE(a_released_event_stays_with_the_graph_that_marks_it, NEEDS_NOTHING),
     CONFORM_CASE(an_event_of_a_lost_window_does_not_complete, NEEDS_NOTHING),
     CONFORM_END,

@@ -140,6 +140,22 @@ static void an_aborted_warm_up_claims_nothing(struct conform *t) {
     conform_expect_all_i32(t, buffer, 5, 16);
 }
 
+/* [C12] [C8] */
+static void a_doomed_window_says_what_doomed_it_however_it_is_left(struct conform *t) {
+    rondo_buffer buffer = conform_buffer(t, 64);
+    for (int way = 0; way < 2; way++) {
+        rondo_stream *owner = NULL;
+        CHECK_OK(rondo_stream_create(t->device, &owner));
+        open_window(owner);
+        CHECK_OK(fill_i32(owner, rondo_whole(buffer), 1, NULL));
+        rondo_status failed = CHECK_CODE(fill_i32(owner, rondo_slice(buffer, 32, 64), 1, "bad"), RONDO_RANGE);
+        if (way == 0) CHECK_OK(rondo_capture_abort(owner));
+        rondo_stream_release(owner);
+        CHECK_OK(rondo_device_sync(t->device));
+        expect_spoiled(rondo_whole(buffer), failed);
+    }
+}
+
 /* [C12] A caller gives up in the middle and only lets its stream go: the buffers say that they were never written. */
 static void the_last_release_of_a_recording_stream_aborts_its_window(struct conform *t) {
     rondo_buffer buffer = conform_buffer(t, 64);
@@ -450,6 +466,7 @@ const struct conform_case conform_capture_lifecycle_cases[] = {
     CONFORM_CASE(an_aborted_window_claims_what_it_recorded, NEEDS_NOTHING),
     CONFORM_CASE(an_aborted_warm_up_claims_nothing, NEEDS_NOTHING),
     CONFORM_CASE(the_last_release_of_a_recording_stream_aborts_its_window, NEEDS_NOTHING),
+    CONFORM_CASE(a_doomed_window_says_what_doomed_it_however_it_is_left, NEEDS_NOTHING),
     CONFORM_CASE_ON(a_destroyed_owner_leaves_its_queue_free, NEEDS_NOTHING, &ONE_QUEUE),
     CONFORM_CASE(work_while_prepared_runs, NEEDS_MAP),
     CONFORM_CASE(recorded_work_does_not_run, NEEDS_MAP),

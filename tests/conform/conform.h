@@ -31,7 +31,8 @@ enum conform_need {
     NEEDS_IMPORT = 4,  /* the caller's memory can become a device buffer */
     NEEDS_NATIVE = 8,  /* runs native kernels made by hand from a C function */
     NEEDS_CAPS = 16,   /* limits the memory that it gives */
-    NEEDS_FAILURES = 32 /* work on device memory can fail while it runs: host calls reach that memory */
+    NEEDS_FAILURES = 32, /* work on device memory can fail while it runs: host calls reach that memory */
+    NEEDS_FAULTS = 64   /* its calls can be made to fail, as rondo/sim.h says */
 };
 
 /* What the fixture hands to a case. */

@@ -1,5 +1,5 @@
-/* rondo-conform BACKEND [FILTER]: runs every case whose name, or whose file's name, contains FILTER. Ends with 77 if
- * this machine has no such device.
+/* rondo-conform BACKEND [FILTER]: runs every case whose name, or whose group's name, contains FILTER. Ends with 77 if
+ * this machine has no such device. rondo-bugs is the same program with another list of cases, see suite.h.
  *
  * Each case runs in a child process, so that a crash or a hang ends one case and not the suite; what the child
  * writes is shown only if the case fails. `--here` runs the cases in this process, for a debugger. `--list` prints
@@ -11,22 +11,10 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "suite.h"
 
 #define CASE_SECONDS 120
 #define SKIPPED 77
-
-#define CONFORM_TABLE(name) extern const struct conform_case conform_##name##_cases[];
-#include "tables.h"
-#undef CONFORM_TABLE
-
-static const struct {
-    const char *file;
-    const struct conform_case *cases;
-} tables[] = {
-#define CONFORM_TABLE(name) {#name, conform_##name##_cases},
-#include "tables.h"
-#undef CONFORM_TABLE
-};
 
 /* Sanitizers end a process that asks for more memory than can be, or that starts threads after a fork; both are what
  * some cases do on purpose. */
@@ -117,27 +105,39 @@ static const char *excluded_because(const struct conform_exclusion *list, const 
     return NULL;
 }
 
-static void count_result(const struct conform_case *item, bool passed, FILE *output, struct tally *tally) {
+/* What a line of the report begins with. */
+static void print_name(const char *result, const struct suite_entry *entry) {
+    printf("%s %s%s%s", result, suite_shows_groups ? entry->group : "", suite_shows_groups ? " " : "",
+           entry->item->name);
+}
+
+static void count_result(const struct suite_entry *entry, bool passed, FILE *output, struct tally *tally) {
+    const struct conform_case *item = entry->item;
     const char *never = excluded_because(backend->never, item->name);
     const char *reason = never != NULL ? never : excluded_because(backend->not_yet, item->name);
     if (reason == NULL) {
-        printf("%s %s\n", passed ? "ok  " : "FAIL", item->name);
+        print_name(passed ? "ok  " : "FAIL", entry);
+        printf("\n");
         if (!passed) {
             show(output);
         }
         *(passed ? &tally->passed : &tally->failed) += 1;
     } else if (passed) {
-        printf("FAIL %s: unexpected pass, it is excluded because %s\n", item->name, reason);
+        print_name("FAIL", entry);
+        printf(": unexpected pass, it is excluded because %s\n", reason);
         tally->unexpected += 1;
     } else {
-        printf("excl %s: %s, %s\n", item->name, never != NULL ? "never" : "not yet", reason);
+        print_name("excl", entry);
+        printf(": %s, %s\n", never != NULL ? "never" : "not yet", reason);
         tally->excluded += 1;
     }
 }
 
-static void run_one(const struct conform_case *item, bool here, struct tally *tally) {
+static void run_one(const struct suite_entry *entry, bool here, struct tally *tally) {
+    const struct conform_case *item = entry->item;
     if ((item->needs & ~backend->offers) != 0) {
-        printf("lack %s: %s\n", item->name, backend->lacks_reason);
+        print_name("lack", entry);
+        printf(": %s\n", backend->lacks_reason);
         tally->lacking += 1;
         return;
     }
@@ -148,27 +148,25 @@ static void run_one(const struct conform_case *item, bool here, struct tally *ta
         return;
     }
     bool passed = here ? run_here(item) : run_apart(item, output);
-    count_result(item, passed, output, tally);
+    count_result(entry, passed, output, tally);
     fclose(output);
 }
 
 static void list_all(void) {
-    for (size_t k = 0; k < sizeof tables / sizeof tables[0]; k++) {
-        for (const struct conform_case *item = tables[k].cases; item->name != NULL; item++) {
-            printf("%s: %s\n", tables[k].file, item->name);
-        }
-    }
+    struct suite_entry entry;
+    for (size_t i = 0; suite_get(i, &entry); i++) printf("%s: %s\n", entry.group, entry.item->name);
 }
 
 static int run_all(const char *filter, bool here) {
     struct tally tally = {0};
-    for (size_t k = 0; k < sizeof tables / sizeof tables[0]; k++) {
-        bool whole_file = strstr(tables[k].file, filter) != NULL;
-        for (const struct conform_case *item = tables[k].cases; item->name != NULL; item++) {
-            if (whole_file || strstr(item->name, filter) != NULL) {
-                run_one(item, here, &tally);
-            }
+    struct suite_entry entry;
+    for (size_t i = 0; suite_get(i, &entry); i++) {
+        if (strstr(entry.group, filter) != NULL || strstr(entry.item->name, filter) != NULL) {
+            run_one(&entry, here, &tally);
         }
+    }
+    if (filter[0] == '\0') {
+        tally.failed += suite_tell_the_rest();
     }
     printf("%s: %u passed, %u failed, %u excluded, %u passed though excluded, %u lack something\n", device_name,
            tally.passed, tally.failed, tally.excluded, tally.unexpected, tally.lacking);
@@ -197,7 +195,7 @@ static bool is_missing(void) {
 }
 
 static int show_usage(FILE *output, int result) {
-    fprintf(output, "usage: rondo-conform [--here] BACKEND [FILTER]\n       rondo-conform --list\n");
+    fprintf(output, "usage: %s [--here] BACKEND [FILTER]\n       %s --list\n", suite_name, suite_name);
     return result;
 }
 

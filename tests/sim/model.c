@@ -376,7 +376,8 @@ static model_verdict refuse(model *m, uint32_t stream, const model_op *op, rondo
 static model_verdict play_event(model *m, const model_op *op) {
     model_event *event = &m->events[op->event];
     if (op->kind == MODEL_EVENT_RECORD) *event = (model_event){true, true, 0};
-    return event->recorded ? ok() : refused(RONDO_STATE);
+    if (!event->recorded) return refused(RONDO_STATE);
+    return event->completed ? ok() : refused(RONDO_NOT_READY);
 }
 
 model_verdict model_issue(model *m, uint32_t stream, const model_op *op, bool room) {
@@ -494,13 +495,18 @@ bool model_may_overlap(model *m, uint32_t stream, model_cell *const *cells, size
     return false;
 }
 
+/* The owner gives up: what the window would have written takes the failure that had doomed it, else a new one. */
+static void give_up(model *m, model_queue *queue) {
+    uint32_t failure = queue->doomed;
+    if (queue->phase == RONDO_PHASE_RECORDING && failure == 0) failure = model_new_failure(m, RONDO_ABORTED);
+    leave(queue, failure);
+}
+
 model_verdict model_abort(model *m, uint32_t stream) {
     model_queue *queue = &m->queues[m->streams[stream].queue];
     if (queue->phase == RONDO_PHASE_NONE) return ok();
     if (queue->owner != stream) return refused(RONDO_BUSY);
-    uint32_t failure = queue->doomed;
-    if (queue->phase == RONDO_PHASE_RECORDING && failure == 0) failure = model_new_failure(m, RONDO_ABORTED);
-    leave(queue, failure);
+    give_up(m, queue);
     return ok();
 }
 
@@ -514,10 +520,7 @@ void model_leave_prepared(model *m, uint32_t stream) {
 
 void model_stream_release(model *m, uint32_t stream) {
     model_queue *queue = &m->queues[m->streams[stream].queue];
-    if (queue->phase != RONDO_PHASE_NONE && queue->owner == stream) {
-        bool recording = queue->phase == RONDO_PHASE_RECORDING;
-        leave(queue, recording ? model_new_failure(m, RONDO_ABORTED) : 0);
-    }
+    if (queue->phase != RONDO_PHASE_NONE && queue->owner == stream) give_up(m, queue);
     m->streams[stream].first_failure = 0;
 }
 

@@ -1,110 +1,8 @@
-#include "memory/page.h"
+#include "page_model.h"
+
 #include "memory_bench.h"
-#include "unit.h"
 
-/* A naive page: a list of segments in order of address, merged anew after every step. */
-enum { UNIT = 64, UNITS = 96, OWNERS = 32, STEPS = 4000 };
-
-typedef struct segment {
-    uint64_t offset, size, window;
-    int owner; /* -1: free */
-    uint32_t guards;
-    bool touched, reused;
-} segment;
-
-typedef struct model {
-    segment list[UNITS];
-    size_t count;
-} model;
-
-static bool merges(const segment *a, const segment *b, uint64_t window) {
-    bool free = a->owner < 0 && b->owner < 0 && a->guards == 0 && b->guards == 0;
-    return free && a->window == window && b->window == window;
-}
-
-static void remove_at(model *m, size_t at) {
-    memmove(&m->list[at], &m->list[at + 1], (m->count - at - 1) * sizeof m->list[0]);
-    m->count--;
-}
-
-static void merge(model *m, uint64_t window) {
-    for (size_t i = 0; i + 1 < m->count;) {
-        if (merges(&m->list[i], &m->list[i + 1], window)) {
-            m->list[i].size += m->list[i + 1].size;
-            m->list[i].touched |= m->list[i + 1].touched;
-            remove_at(m, i + 1);
-        } else {
-            i++;
-        }
-    }
-}
-
-static size_t model_fit(const model *m, uint64_t size, uint64_t window, bool own_only) {
-    for (size_t i = 0; i < m->count; i++) {
-        const segment *s = &m->list[i];
-        bool allowed = s->window == window || (!own_only && s->window == 0);
-        if (s->owner < 0 && s->guards == 0 && allowed && s->size >= size) return i;
-    }
-    return m->count;
-}
-
-static void model_carve(model *m, size_t at, uint64_t size, int owner, uint64_t window) {
-    segment *s = &m->list[at];
-    if (s->size > size) {
-        memmove(s + 2, s + 1, (m->count - at - 1) * sizeof *s);
-        s[1] = *s;
-        s[1].offset += size;
-        s[1].size -= size;
-        s->size = size;
-        m->count++;
-    }
-    s->owner = owner;
-    s->reused = s->touched;
-    s->touched = false;
-    s->window = window;
-}
-
-static void model_free(model *m, size_t at) {
-    segment *s = &m->list[at];
-    s->owner = -1;
-    s->touched = s->window != 0 && (s->touched || s->reused);
-    if (s->window == 0) s->reused = false;
-    merge(m, 0);
-}
-
-static void model_set_window(model *m, size_t at, uint64_t window) {
-    segment *s = &m->list[at];
-    s->window = window;
-    if (window == 0) s->touched = s->reused = false;
-    merge(m, 0);
-}
-
-static uint32_t slice_at(const rdo_page *page, uint64_t offset) {
-    for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
-        if (page->slices[i].offset == offset) return i;
-    }
-    fail_msg("no slice starts at %llu", (unsigned long long)offset);
-    return RDO_NO_SLICE;
-}
-
-/* Byte for byte: who owns it, how often it is guarded, whose window it belongs to, and where slices begin. */
-static void compare(const rdo_page *page, const model *m, const rdo_memory *owners) {
-    size_t at = 0;
-    assert_true(rdo_page_check(page));
-    for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after, at++) {
-        const rdo_slice *slice = &page->slices[i];
-        assert_true(at < m->count);
-        const segment *s = &m->list[at];
-        assert_int_equal(slice->offset, s->offset);
-        assert_int_equal(slice->size, s->size);
-        assert_ptr_equal(slice->owner, s->owner < 0 ? NULL : &owners[s->owner]);
-        assert_int_equal(slice->guards, s->guards);
-        assert_int_equal(slice->window, s->window);
-        assert_int_equal(slice->touched, s->touched);
-        if (s->owner >= 0) assert_int_equal(slice->reused, s->reused);
-    }
-    assert_int_equal(at, m->count);
-}
+enum { OWNERS = 32, STEPS = 4000 };
 
 static void carve(rdo_page *page, model *m, rdo_memory *owners) {
     uint64_t size = (1 + random_below(8)) * UNIT, window = random_below(3);
@@ -195,7 +93,8 @@ static void a_page_is_what_a_naive_list_of_segments_says(void **state) {
         for (int i = 0; i < OWNERS; i++) owners[i].refs = 1;
         for (int i = 0; i < STEPS / 20; i++) {
             step(page, &m, owners);
-            compare(page, &m, owners);
+            const char *difference = model_differs(page, &m, owners);
+            if (difference != NULL) fail_msg("page and model differ: %s", difference);
         }
         uint64_t guarded = 0;
         for (size_t i = 0; i < m.count; i++) guarded += m.list[i].guards != 0 ? m.list[i].size : 0;
