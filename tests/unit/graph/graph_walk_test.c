@@ -470,8 +470,8 @@ static bool invariants_hold(void) {
             hold = survey(&op->accesses[i], &read, &written, &live_in) && hold;
         }
     }
-    hold = hold && same_bytes(&program->reads, &read, 0) && same_bytes(&program->writes, &written, inside->address) &&
-           same_live_in(&program->live_in, &live_in);
+    hold = hold && same_bytes(&program->survey.reads, &read, 0) &&
+           same_bytes(&program->survey.writes, &written, inside->address) && same_live_in(&program->live_in, &live_in);
     rdo_ranges_finish(&read);
     rdo_ranges_finish(&written);
     rdo_ranges_finish(&live_in);
