@@ -254,9 +254,9 @@ static void settle_claims(const replay *r) {
 
 /* ---- the two ways in ---- */
 
-static rondo_status conclude(replay *r) {
+static inline rondo_status conclude(replay *r) {
     rdo_engine *engine = r->graph->engine;
-    rdo_ranges_finish(&r->spoiled);
+    if (RDO_UNLIKELY(r->failed)) rdo_ranges_finish(&r->spoiled);
     if (r->not_run == RONDO_OK) {
         atomic_fetch_add_explicit(&r->graph->replays, 1, memory_order_relaxed);
         rdo_count_own(&r->call->queue->replays);

@@ -192,12 +192,17 @@ static rondo_backend_result run_fallible(const struct rdo_cpu_node *node, rondo_
     return call_with_word(&lent, outcome);
 }
 
-rondo_backend_result rdo_cpu_play_node(struct rdo_cpu_queue *queue, const struct rdo_cpu_node *node,
-                                       rondo_backend_outcome *outcome) {
+static inline rondo_backend_result play_node(struct rdo_cpu_queue *queue, const struct rdo_cpu_node *node,
+                                             rondo_backend_outcome *outcome) {
     if (node->native == NULL) {
         return run_record(queue, node->record, outcome);
     }
     return node->call.failed != NULL ? call_with_word(node, outcome) : run_fallible(node, outcome);
+}
+
+rondo_backend_result rdo_cpu_play_node(struct rdo_cpu_queue *queue, const struct rdo_cpu_node *node,
+                                       rondo_backend_outcome *outcome) {
+    return play_node(queue, node, outcome);
 }
 
 /* A kernel reported though it had said that it never would. */
@@ -220,7 +225,7 @@ rondo_backend_result rdo_cpu_graph_submit(void *queue, void *graph, uint64_t fir
                 return take_report(played, index, outcome);
             }
         } else {
-            rondo_backend_result result = rdo_cpu_play_node(queue, node, outcome);
+            rondo_backend_result result = play_node(queue, node, outcome);
             if (result != RONDO_BACKEND_DONE) {
                 return stop_at(index, result, outcome);
             }
