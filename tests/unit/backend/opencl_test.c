@@ -310,6 +310,22 @@ static void the_compilers_words_are_in_the_message(void **state) {
     close_clean(&bench);
 }
 
+/* [E4] Compilers that warn of every line of a header give long logs, and the error stands at the end. */
+static void an_error_at_the_end_of_a_long_log_is_found(void **state) {
+    static const size_t sizes[] = {16000, 16384, 100000};
+    static char log[100001];
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct bench bench;
+        open_with(&bench, STUB_FINE);
+        memset(log, 'w', sizes[i]);
+        snprintf(log + sizes[i] - 40, 40, "\nthing.cl:3:5: error: use of 'y'\n");
+        opencl_stub.build_log = log;
+        expect_refused(&bench, add_desc(), RONDO_BACKEND_NOT_RUN, "thing.cl:3:5: error: use of 'y'");
+        close_clean(&bench);
+    }
+}
+
 /* ---- launches ---- */
 
 static rondo_backend_result launch(struct bench *bench, void *kernel, uint64_t x_offset, uint64_t y_offset, int32_t k,
@@ -635,6 +651,7 @@ int main(void) {
         cmocka_unit_test(the_language_takes_the_place_of_the_line_that_includes_it),
         cmocka_unit_test(a_plain_text_is_compiled_as_it_is),
         cmocka_unit_test(the_compilers_words_are_in_the_message),
+        cmocka_unit_test(an_error_at_the_end_of_a_long_log_is_found),
         cmocka_unit_test(a_launch_finds_its_spans_and_values),
         cmocka_unit_test(spans_may_start_anywhere_but_in_devices_without_shared_memory),
         cmocka_unit_test(ranges_cover_the_grid_in_few_sizes),
