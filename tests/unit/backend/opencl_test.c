@@ -1,36 +1,11 @@
 /* The OpenCL backend's table on a stand-in for the OpenCL library, with each kind of memory that devices have. */
-#include <rondo/rondo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/opencl/opencl.h"
-#include "backend/opencl/parts.h"
-#include "opencl_stub.h"
+#include "opencl_tools.h"
 
 #define the_backend rdo_backend_opencl
 #include "byte_ops.h"
-
-enum { ITEMS = 64 };
-
-static const rondo_param add_params[] = {
-    {"x", RONDO_PARAM_IN, 4, 4, false}, {"y", RONDO_PARAM_OUT, 4, 4, false}, {"k", RONDO_PARAM_VALUE, 4, 4, false}};
-static const rondo_param fail_params[] = {{"y", RONDO_PARAM_INOUT, 4, 4, false},
-                                          {"reason", RONDO_PARAM_VALUE, 4, 4, false}};
-
-static rondo_kernel_desc add_desc(void) {
-    return (rondo_kernel_desc){.name = STUB_ADD, .params = add_params, .param_count = 3,
-                               .source = "# include <rondo/kernel_lang.h>\n" STUB_ADD "\n"};
-}
-
-static rondo_kernel_desc fail_desc(void) {
-    return (rondo_kernel_desc){.name = STUB_FAIL, .params = fail_params, .param_count = 2, .can_fail = true,
-                               .source = "#include <rondo/kernel_lang.h>\n" STUB_FAIL "\n"};
-}
-
-static rondo_kernel_desc plain_desc(void) {
-    return (rondo_kernel_desc){.name = STUB_PLAIN, .params = add_params, .param_count = 3,
-                               .source = "__kernel void " STUB_PLAIN "(...)\n"};
-}
 
 /* ---- finding devices ---- */
 
@@ -133,16 +108,6 @@ static void each_device_has_a_number(void **state) {
 
 /* ---- memory ---- */
 
-static void open_with(struct bench *bench, uint32_t svm) {
-    opencl_stub_install(svm);
-    open_bench(bench, &rdo_backend_opencl, NULL);
-}
-
-static void close_clean(struct bench *bench) {
-    close_bench(bench);
-    assert_int_equal(opencl_stub_live(), 0);
-}
-
 /* [M9] Bits and bytes are easily taken for each other here. */
 static void the_alignment_is_told_in_bytes(void **state) {
     static const uint32_t kinds[] = {STUB_FINE, STUB_COARSE, STUB_BUFFERS};
@@ -209,13 +174,6 @@ static void host_pages_are_aligned_and_absurd_pages_refused(void **state) {
 }
 
 /* ---- kernels ---- */
-
-static void *load(struct bench *bench, rondo_kernel_desc desc) {
-    void *kernel = NULL;
-    assert_int_equal(rdo_backend_opencl.kernel_load(bench->device, &desc, &kernel, &bench->outcome),
-                     RONDO_BACKEND_DONE);
-    return kernel;
-}
 
 static void expect_refused(struct bench *bench, rondo_kernel_desc desc, rondo_backend_result result,
                            const char *words) {
@@ -335,18 +293,6 @@ static rondo_backend_result launch(struct bench *bench, void *kernel, uint64_t x
     rondo_backend_op op = {.kind = RONDO_OP_LAUNCH, .kernel = kernel, .grid = grid, .arg_count = 3, .places = places,
                            .values = values};
     return play(bench, &op);
-}
-
-static void write_numbers(struct bench *bench) {
-    int32_t numbers[1024];
-    for (int32_t i = 0; i < 1024; i++) numbers[i] = i;
-    write_page(bench, numbers, sizeof numbers);
-}
-
-static void expect_number(struct bench *bench, uint64_t index, int32_t expected) {
-    int32_t numbers[1024];
-    read_page(bench, numbers, sizeof numbers);
-    assert_int_equal(numbers[index], expected);
 }
 
 static void launch_with(uint32_t svm) {
@@ -473,27 +419,9 @@ static void a_command_that_the_driver_ends_has_failed(void **state) {
 
 /* ---- graphs ---- */
 
-struct recording {
-    rondo_backend_op ops[6];
-    rondo_place places[6][3];
-    const void *values[6][3];
-    int32_t k[6];
-    uint32_t reason;
-    int host_calls;
-};
-
 static int count_call(void *user) {
     ++*(int *)user;
     return 0;
-}
-
-static void put_add(struct bench *bench, struct recording *r, int at, void *kernel, uint64_t x, uint64_t y, int32_t k) {
-    r->k[at] = k;
-    r->places[at][0] = place_at(bench, x);
-    r->places[at][1] = place_at(bench, y);
-    r->values[at][2] = &r->k[at];
-    r->ops[at] = (rondo_backend_op){.kind = RONDO_OP_LAUNCH, .kernel = kernel, .grid = rondo_grid_1d(1),
-                                    .arg_count = 3, .places = r->places[at], .values = r->values[at]};
 }
 
 /* word 0 -> +1 -> word 32 -> copied to word 64 -> +1 -> word 96 */
@@ -506,10 +434,6 @@ static void *build_chain(struct bench *bench, struct recording *r, void *add) {
     put_add(bench, r, 2, add, 256, 384, 1);
     assert_int_equal(rdo_backend_opencl.graph_build(bench->device, r->ops, 3, &graph), RONDO_BACKEND_DONE);
     return graph;
-}
-
-static rondo_backend_result replay(struct bench *bench, void *graph, uint64_t count) {
-    return rdo_backend_opencl.graph_submit(bench->queue, graph, 0, count, &bench->outcome);
 }
 
 /* [R4] */
