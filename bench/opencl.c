@@ -47,8 +47,8 @@ static load chains(const char *name, size_t items, unsigned count, unsigned link
 
 /* Kernel k writes array k % 3 from the other two. */
 static load triads(void) {
-    load l = {.name = "triad", .items = (size_t)(bench.quick ? 1 : 16) << 20, .local = GROUP, .buffer_count = 3,
-              .call_count = 3, .start = {1, 1, 1}};
+    load l = {.name = "triad", .items = (size_t)(bench.quick ? 1 : 16) << 20, .local = GROUP, .spare_bytes = 1 << 20,
+              .buffer_count = 3, .call_count = 3, .start = {1, 1, 1}};
     for (unsigned c = 0; c < 3; c++) l.call[c] = (load_call){true, {c, (c + 1) % 3, (c + 2) % 3}};
     for (unsigned k = 0; k < TRIADS; k++) l.launch[l.launch_count++] = k % 3;
     model_step(&l);

@@ -19,6 +19,8 @@ typedef struct load_call {
 typedef struct load {
     const char *name;
     size_t items, local;
+    size_t spare_bytes; /* behind each buffer by hand, as in a page of Rondo's: how far apart large arrays lie changes
+                         * the speed of memory by a fifth */
     unsigned buffer_count, call_count, launch_count;
     load_call call[LOAD_MOST_KERNELS];          /* those that differ */
     unsigned launch[LOAD_MOST_LAUNCHES];        /* in order: which call */

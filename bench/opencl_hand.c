@@ -74,7 +74,8 @@ void hand_load(hand *h, const load *l) {
     cl_int error;
     h->load = l;
     for (unsigned i = 0; i < l->buffer_count; i++) {
-        h->buffer[i] = clCreateBuffer(h->context, CL_MEM_READ_WRITE, l->items * sizeof(float), NULL, &error);
+        h->buffer[i] = clCreateBuffer(h->context, CL_MEM_READ_WRITE, l->items * sizeof(float) + l->spare_bytes, NULL,
+                                      &error);
         must(error, "clCreateBuffer");
     }
     for (unsigned i = 0; i < l->call_count; i++) h->kernel[i] = make_kernel(h, &l->call[i]);
