@@ -106,7 +106,8 @@ static rondo_status launch(const mine *m, rondo_stream *stream, const load_call 
         count++;
     }
     args[count++] = rondo_arg_value(call->is_triad ? &scale : &a, sizeof a);
-    return rondo_launch(stream, m->kernel[call->is_triad][m->language], rondo_grid_1d(m->load->items), args, count, NULL);
+    return rondo_launch(stream, m->kernel[call->is_triad][m->language], rondo_grid_1d(m->load->items), args, count,
+                        NULL);
 }
 
 static rondo_status issue(rondo_stream *stream, void *user) {

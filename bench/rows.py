@@ -28,7 +28,7 @@ TARGETS = {
     "quiet/wakes after a park": 1,
 }
 
-# The OpenCL backend beside OpenCL by hand, on each of PoCL's devices. Only one way of recording is in force on a device.
+# The OpenCL backend beside OpenCL by hand, on each of PoCL's devices. On a device, one way of recording is in force.
 OPENCL_DEVICES = ["basic", "pthread"]
 for _device in OPENCL_DEVICES:
     for _load in ("chain-64", "chain-4096", "wide", "triad"):
@@ -53,7 +53,8 @@ AGAINST_PEERS = {
         "single/replay and sync of one node", ["single/TBB, flow graph of one node"], 1.0),
 }
 
-GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "reserve", "update", "photo", "opencl", "quiet"]
+GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "reserve", "update", "photo", "opencl",
+          "quiet"]
 
 # What a row is divided by, where it is not the plain C loop over the same kernels.
 REFERENCES = {

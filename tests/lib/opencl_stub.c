@@ -23,7 +23,8 @@ struct arg {
 struct object {
     int kind;
     uint8_t *data; /* of a buffer */
-    bool is_sub, built;
+    bool is_sub, built, in_host;
+    uint32_t mapped; /* how often */
     char *text; /* of a program */
     char name[64];
     struct arg args[MOST_ARGS];
@@ -71,7 +72,7 @@ static void *new_object(int kind, int32_t *out_error) {
 
 static int32_t drop(void *handle, int kind) {
     struct object *object = handle;
-    if (object == NULL || object->kind != kind) abort();
+    if (object == NULL || object->kind != kind || object->mapped != 0) abort();
     if (kind == KIND_MEM && !object->is_sub) free(object->data);
     free(object->text);
     memset(object, 0, sizeof *object); /* a second release is seen */
@@ -191,10 +192,34 @@ static int32_t s_clReleaseCommandQueue(ocl_queue queue) {
 static ocl_mem s_clCreateBuffer(ocl_context context, uint64_t flags, size_t size_bytes, void *host,
                                 int32_t *out_error) {
     STRIKE_NULL("clCreateBuffer", out_error);
-    (void)context, (void)flags, (void)host;
+    (void)context, (void)host;
     struct object *object = new_object(KIND_MEM, out_error);
+    object->in_host = (flags & OCL_MEM_ALLOC_HOST_PTR) != 0;
     object->data = malloc(size_bytes);
     return (ocl_mem)(void *)object;
+}
+
+/* As a driver may: not aligned to anything but the host's own types. */
+static void *s_clEnqueueMapBuffer(ocl_queue queue, ocl_mem mem, uint32_t blocking, uint64_t flags, size_t offset,
+                                  size_t size_bytes, uint32_t waits, const ocl_event *events, ocl_event *out_event,
+                                  int32_t *out_error) {
+    STRIKE_NULL("clEnqueueMapBuffer", out_error);
+    (void)queue, (void)size_bytes, (void)waits, (void)events, (void)out_event;
+    struct object *object = (struct object *)(void *)mem;
+    if (blocking == 0 || flags != (OCL_MAP_READ | OCL_MAP_WRITE) || offset != 0 || !object->in_host) abort();
+    object->mapped++;
+    opencl_stub.mapped++;
+    *out_error = OCL_SUCCESS;
+    return object->data;
+}
+
+static int32_t s_clEnqueueUnmapMemObject(ocl_queue queue, ocl_mem mem, void *start, uint32_t waits,
+                                         const ocl_event *events, ocl_event *out_event) {
+    struct object *object = (struct object *)(void *)mem;
+    (void)queue, (void)waits, (void)events, (void)out_event;
+    if (start != object->data || object->mapped-- == 0) abort();
+    opencl_stub.mapped--;
+    return strikes("clEnqueueUnmapMemObject") ? OCL_OUT_OF_RESOURCES : OCL_SUCCESS;
 }
 
 static ocl_mem s_clCreateSubBuffer(ocl_mem mem, uint64_t flags, uint32_t type, const void *info, int32_t *out_error) {

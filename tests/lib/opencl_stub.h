@@ -48,6 +48,7 @@ struct opencl_stub {
     const char *first_struck;
     uint64_t compiled, from_binary, enqueued, waits; /* how often */
     uint64_t recorded, enqueued_recordings, changed;
+    uint64_t mapped; /* buffers that are mapped now */
     uint64_t last_global[3], last_local[3];
     uint32_t last_dimensions;
     bool last_any_local;

@@ -120,8 +120,8 @@ static bool time_replay(const struct probe *p, struct rdo_ocl_graph *graph, uint
     return done;
 }
 
-/* In turns, so that a machine that is busy for a moment is so for both. On one that is always busy the middle round is a
- * matter of luck, and so the best round has to say the same. */
+/* In turns, so that a machine that is busy for a moment is so for both. On one that is always busy the middle round is
+ * a matter of luck, and so the best round has to say the same. */
 static bool recording_is_faster(const struct probe *p) {
     uint64_t recorded_ns[ROUNDS], enqueued_ns[ROUNDS];
     if (!replay(p, p->enqueued)) { /* the first of all is slower */

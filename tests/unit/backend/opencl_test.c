@@ -170,7 +170,36 @@ static void host_pages_are_aligned_and_absurd_pages_refused(void **state) {
     assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_DEVICE, UINT64_MAX, &page),
                      RONDO_BACKEND_TOO_BIG);
     assert_null(page);
+    assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, UINT64_MAX, &page),
+                     RONDO_BACKEND_TOO_BIG);
+    assert_null(page);
     close_clean(&bench);
+}
+
+/* [M9] Mapped where host and device do not share memory, and shared where they do: the driver need not copy it first. */
+static void host_pages_are_memory_that_the_driver_gave(void **state) {
+    static const uint32_t kinds[] = {STUB_FINE, STUB_COARSE, STUB_BUFFERS};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct bench bench;
+        void *page = NULL;
+        open_with(&bench, kinds[i]);
+        uint64_t live = opencl_stub_live();
+        assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, 100, &page), RONDO_BACKEND_DONE);
+        assert_int_equal(opencl_stub_live(), live + 1);
+        assert_int_equal(opencl_stub.mapped, kinds[i] == STUB_FINE ? 0 : 1);
+        rdo_backend_opencl.page_free(bench.device, RONDO_PAGE_HOST, page, 100);
+        assert_int_equal(opencl_stub.mapped, 0);
+        opencl_stub.fail_at = opencl_stub.calls + 1;
+        assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, 100, &page),
+                         RONDO_BACKEND_DEVICE_FULL);
+        assert_null(page);
+        opencl_stub.fail_at = kinds[i] == STUB_FINE ? 0 : opencl_stub.calls + 2;
+        assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, 100, &page),
+                         kinds[i] == STUB_FINE ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL);
+        if (page != NULL) rdo_backend_opencl.page_free(bench.device, RONDO_PAGE_HOST, page, 100);
+        close_clean(&bench);
+    }
 }
 
 /* ---- kernels ---- */
@@ -571,6 +600,7 @@ int main(void) {
         cmocka_unit_test(the_host_reaches_only_fine_grained_memory),
         cmocka_unit_test(memory_of_the_caller_is_taken_only_where_the_device_reaches_all_of_it),
         cmocka_unit_test(host_pages_are_aligned_and_absurd_pages_refused),
+        cmocka_unit_test(host_pages_are_memory_that_the_driver_gave),
         cmocka_unit_test(kernels_that_cannot_run_are_refused_at_loading),
         cmocka_unit_test(the_language_takes_the_place_of_the_line_that_includes_it),
         cmocka_unit_test(a_plain_text_is_compiled_as_it_is),
