@@ -85,7 +85,7 @@ static const char *row(const char *workload, const char *what) {
 
 /* Times players that take turns, checked before and afterwards. A player that cannot play is left out, with 0 ns. */
 static void sample(const load *l, const load_player *players, size_t count, double *out_ns) {
-    bench_side sides[BENCH_MOST_SIDES];
+    bench_side sides[BENCH_MOST_SIDES] = {{NULL, NULL, 0}};
     double ns[BENCH_MOST_SIDES];
     size_t playing = 0;
     for (size_t p = 0; p < count; p++) {

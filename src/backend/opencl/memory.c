@@ -40,8 +40,8 @@ struct mapping {
     void *start;
 };
 
-/* Host memory that the driver need not copy on the way to the device: a buffer of it in the host's memory, mapped for as
- * long as the page lives. The page keeps the alignment, which a mapped address need not. */
+/* Host memory that the driver need not copy on the way to the device: a buffer of its own in the host's memory, mapped
+ * for as long as the page lives. The page keeps the alignment, which a mapped address need not. */
 static rondo_backend_result map_host(const struct rdo_ocl_device *device, uint64_t size_bytes, void **out_page) {
     size_t align_bytes = (size_t)device->alignment_bytes;
     size_t total_bytes = (size_t)size_bytes + align_bytes + sizeof(struct mapping);

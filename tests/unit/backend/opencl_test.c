@@ -176,7 +176,7 @@ static void host_pages_are_aligned_and_absurd_pages_refused(void **state) {
     close_clean(&bench);
 }
 
-/* [M9] Mapped where host and device do not share memory, and shared where they do: the driver need not copy it first. */
+/* [M9] Mapped where host and device do not share memory, and shared where they do: the driver copies nothing first. */
 static void host_pages_are_memory_that_the_driver_gave(void **state) {
     static const uint32_t kinds[] = {STUB_FINE, STUB_COARSE, STUB_BUFFERS};
     (void)state;
