@@ -8,18 +8,17 @@
 /* ---- building ---- */
 
 struct sizes {
-    size_t launches, others, values, bytes, buffers;
+    size_t others, values, bytes, buffers;
 };
 
 static struct sizes count_parts(const rondo_backend_op *ops, uint64_t count) {
-    struct sizes sizes = {0, 0, 0, 0, 0};
+    struct sizes sizes = {0, 0, 0, 0};
     for (uint64_t index = 0; index < count; index++) {
         if (ops[index].kind != RONDO_OP_LAUNCH) {
             sizes.others++;
             continue;
         }
         const struct rdo_ocl_kernel *kernel = ops[index].kernel;
-        sizes.launches++;
         sizes.values += kernel->value_count;
         sizes.bytes += kernel->value_total_bytes;
         sizes.buffers += kernel->param_count - kernel->value_count;
@@ -32,13 +31,12 @@ static bool make_tables(struct rdo_ocl_graph *graph, const rondo_backend_op *ops
     struct sizes sizes = count_parts(ops, graph->count);
     bool subs = graph->device->memory == RDO_OCL_BUFFERS;
     graph->nodes = rdo_alloc_zero((size_t)graph->count + 1, sizeof *graph->nodes);
-    graph->objects = rdo_alloc_zero(sizes.launches + 1, sizeof *graph->objects);
     graph->values = rdo_alloc_zero(sizes.values + 1, sizeof *graph->values);
     graph->bytes = rdo_alloc_zero(sizes.bytes + 1, 1);
     graph->ops = rdo_alloc_zero(sizes.others + 1, sizeof *graph->ops);
     graph->mems = rdo_alloc_zero(subs ? sizes.buffers + 1 : 1, sizeof(ocl_mem));
-    return graph->nodes != NULL && graph->objects != NULL && graph->values != NULL && graph->bytes != NULL &&
-           graph->ops != NULL && graph->mems != NULL;
+    return graph->nodes != NULL && graph->values != NULL && graph->bytes != NULL && graph->ops != NULL &&
+           graph->mems != NULL;
 }
 
 /* The graph as far as it is built. */
@@ -106,16 +104,33 @@ static rondo_backend_result set_args(struct building *b, struct rdo_ocl_object *
     return result;
 }
 
+/* Room for one more, not counted yet; NULL if there is no memory. */
+static struct rdo_ocl_object *next_object(struct rdo_ocl_graph *graph) {
+    if (graph->objects == NULL || graph->objects->count == RDO_OCL_OBJECTS_TOGETHER) {
+        struct rdo_ocl_objects *more = rdo_alloc(sizeof *more);
+        if (more == NULL) {
+            return NULL;
+        }
+        more->next = graph->objects;
+        more->count = 0;
+        graph->objects = more;
+    }
+    return &graph->objects->object[graph->objects->count];
+}
+
 static rondo_backend_result make_object(struct building *b, uint64_t index, struct rdo_ocl_object **out_object) {
     const rondo_backend_op *op = &b->ops[index];
     int32_t error = OCL_SUCCESS;
-    struct rdo_ocl_object *object = &b->graph->objects[b->graph->object_count];
+    struct rdo_ocl_object *object = next_object(b->graph);
+    if (object == NULL) {
+        return RONDO_BACKEND_NO_MEMORY;
+    }
     *object = (struct rdo_ocl_object){.kernel = op->kernel, .first = index};
     object->handle = rdo_ocl_object_take(object->kernel, &error);
     if (object->handle == NULL) {
         return rdo_ocl_failed(&b->outcome, "clCreateKernel", error);
     }
-    b->graph->object_count++;
+    b->graph->objects->count++;
     *out_object = object;
     rondo_backend_result result = rdo_ocl_plan_range(object->kernel, op->grid, &object->range, &b->outcome);
     return result == RONDO_BACKEND_DONE ? set_args(b, object, op) : result;
@@ -186,6 +201,17 @@ rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *o
     return result;
 }
 
+static void free_objects(struct rdo_ocl_objects *objects) {
+    while (objects != NULL) {
+        struct rdo_ocl_objects *next = objects->next;
+        for (uint32_t k = 0; k < objects->count; k++) {
+            rdo_ocl_object_give(objects->object[k].kernel, objects->object[k].handle);
+        }
+        rdo_free(objects);
+        objects = next;
+    }
+}
+
 void rdo_ocl_graph_free(void *device, void *graph) {
     struct rdo_ocl_graph *dying = graph;
     (void)device;
@@ -193,14 +219,11 @@ void rdo_ocl_graph_free(void *device, void *graph) {
         return;
     }
     rdo_ocl_forget_recorded(dying);
-    for (uint64_t k = 0; k < dying->object_count; k++) {
-        rdo_ocl_object_give(dying->objects[k].kernel, dying->objects[k].handle);
-    }
+    free_objects(dying->objects);
     for (uint64_t k = 0; k < dying->mem_count; k++) {
         rdo_ocl.clReleaseMemObject(dying->mems[k]);
     }
     rdo_free(dying->nodes);
-    rdo_free(dying->objects);
     rdo_free((void *)dying->values);
     rdo_free(dying->bytes);
     rdo_free(dying->ops);

@@ -4,6 +4,8 @@
 
 #include "parts.h"
 
+enum { RDO_OCL_OBJECTS_TOGETHER = 32 };
+
 /* A kernel object with its arguments. Nodes that are the same share one, so that a replay touches little memory; but
  * none is shared where launches are recorded: PoCL 3.1 looks at the arguments of a recorded command when it is
  * enqueued, so that what the object has then must be what the node wants. */
@@ -14,6 +16,13 @@ struct rdo_ocl_object {
     uint8_t *set;   /* the values that it has, one after the other */
     uint64_t first; /* the node that it was made for */
     struct rdo_ocl_range range;
+};
+
+/* Objects are made as they are needed and stay where they are: of a thousand nodes, many may share one. */
+struct rdo_ocl_objects {
+    struct rdo_ocl_objects *next;
+    uint32_t count;
+    struct rdo_ocl_object object[RDO_OCL_OBJECTS_TOGETHER];
 };
 
 /* Launches that follow one another and cannot fail, recorded as one command buffer. */
@@ -35,9 +44,9 @@ struct rdo_ocl_node {
 struct rdo_ocl_graph {
     struct rdo_ocl_device *device;
     pthread_mutex_t lock; /* of arguments and recordings: replays on two queues share the kernel objects */
-    uint64_t count, object_count, mem_count, stretch_count;
+    uint64_t count, mem_count, stretch_count;
     struct rdo_ocl_node *nodes;
-    struct rdo_ocl_object *objects;
+    struct rdo_ocl_objects *objects; /* the newest first */
     const void **values;   /* of all nodes */
     uint8_t *bytes;        /* that the objects have as values */
     rondo_backend_op *ops; /* that are no launches */
