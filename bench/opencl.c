@@ -24,6 +24,7 @@ const char load_text[] =
 /* ---- loads ---- */
 
 enum { GROUP = 1024, CHAIN = 1000, CHAINS = 64, LINKS = 16, TRIADS = 10, TRIAD_SAMPLES = 9, SPOTS = 5 };
+enum { TOUCHED = 16384 };
 
 static void model_step(load *l) {
     memcpy(l->end, l->start, sizeof l->end);
@@ -62,7 +63,7 @@ static load triads(void) {
 
 /* A step from the start must leave the numbers of the model. Some items of each buffer are looked at. */
 static void check(const load_player *p, const load *l) {
-    for (unsigned b = 0; b < l->buffer_count; b++) p->set(p->user, b, l->start[b]);
+    for (unsigned b = 0; b < l->buffer_count; b++) p->set(p->user, b, 0, l->items, l->start[b]);
     p->run(p->user, 1);
     for (unsigned b = 0; b < l->buffer_count; b++) {
         for (size_t spot = 0; spot < SPOTS; spot++) {
@@ -150,29 +151,31 @@ static void row_record(mine *m, hand *h, const load *l, bool can_record) {
     }
 }
 
-/* The memory that a process touches first may be slower than what it gets later, by more than a tenth. Nobody gets it;
- * it is kept to the end. */
-static char *volatile first_memory;
-
-static void take_first_memory(const load *l) {
-    size_t bytes = l->items * sizeof(float) * l->buffer_count;
-    first_memory = malloc(bytes);
-    if (first_memory == NULL) bench_fail("there is no memory");
-    memset(first_memory, 1, bytes);
+/* Gives all buffers their numbers for the first time, both sides in turns: which pages of memory the system hands out
+ * depends on who asks when, and moves the speed of large arrays by a tenth and more. */
+static void touch_in_turns(const load_player *a, const load_player *b, const load *l) {
+    for (unsigned i = 0; i < l->buffer_count; i++) {
+        for (size_t first = 0; first < l->items; first += TOUCHED) {
+            size_t count = l->items - first < TOUCHED ? l->items - first : TOUCHED;
+            a->set(a->user, i, first, count, l->start[i]);
+            b->set(b->user, i, first, count, l->start[i]);
+        }
+    }
 }
 
 static void rows(mine *m, hand *h, load l) {
     char group[64];
     snprintf(group, sizeof group, "%s", row(l.name, ""));
     if (!bench_wants(group)) return;
-    take_first_memory(&l);
+    const load_player replays = mine_replays(m), enqueues = hand_enqueues(h);
     hand_load(h, &l);
-    mine_load(m, &l, false);
+    mine_load(m, &l);
+    touch_in_turns(&replays, &enqueues, &l);
+    mine_capture(m, false);
     rows_replay(m, h, &l);
     count_waits(m, &l);
     if (strcmp(l.name, "chain-64") == 0) row_record(m, h, &l, hand_command_buffer(h).run != NULL);
-    mine_unload(m);
-    mine_load(m, &l, true);
+    mine_capture(m, true);
     row_language(m, h, &l);
     mine_unload(m);
     hand_unload(h);

@@ -20,7 +20,7 @@ typedef struct load {
     const char *name;
     size_t items, local;
     size_t spare_bytes; /* behind each buffer by hand, as in a page of Rondo's: how far apart large arrays lie changes
-                         * the speed of memory by a fifth */
+                         * the speed of memory by a twentieth */
     unsigned buffer_count, call_count, launch_count;
     load_call call[LOAD_MOST_KERNELS];          /* those that differ */
     unsigned launch[LOAD_MOST_LAUNCHES];        /* in order: which call */
@@ -34,7 +34,7 @@ typedef struct load {
 typedef struct load_player {
     const char *name;
     void *user;
-    void (*set)(void *user, unsigned buffer, float value);
+    void (*set)(void *user, unsigned buffer, size_t first, size_t count, float value); /* items of a buffer */
     float (*get)(void *user, unsigned buffer, size_t item);
     void (*run)(void *user, uint64_t steps); /* and waits after each step */
 } load_player;
@@ -55,8 +55,10 @@ typedef struct mine mine;
 mine *mine_open(void);
 /* How replays run, in the device's words. Known once something was recorded. */
 const char *mine_way(mine *mine);
-/* `language`: with the kernels in Rondo's language instead of the text above. */
-void mine_load(mine *mine, const load *load, bool language);
+void mine_load(mine *mine, const load *load);
+/* Makes the graph, once the buffers have numbers. `language`: with the kernels in Rondo's language instead of the text
+ * above. */
+void mine_capture(mine *mine, bool language);
 void mine_unload(mine *mine);
 load_player mine_replays(mine *mine);
 load_player mine_launches(mine *mine);

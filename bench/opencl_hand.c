@@ -88,10 +88,10 @@ void hand_unload(hand *h) {
     for (unsigned i = 0; i < h->load->buffer_count; i++) must(clReleaseMemObject(h->buffer[i]), "clReleaseMemObject");
 }
 
-static void set_buffer(void *user, unsigned buffer, float value) {
+static void set_items(void *user, unsigned buffer, size_t first, size_t count, float value) {
     const hand *h = user;
-    must(clEnqueueFillBuffer(h->queue, h->buffer[buffer], &value, sizeof value, 0, h->load->items * sizeof value, 0,
-                             NULL, NULL), "clEnqueueFillBuffer");
+    must(clEnqueueFillBuffer(h->queue, h->buffer[buffer], &value, sizeof value, first * sizeof value,
+                             count * sizeof value, 0, NULL, NULL), "clEnqueueFillBuffer");
     must(clFinish(h->queue), "clFinish");
 }
 
@@ -115,7 +115,7 @@ static void run_enqueued(void *user, uint64_t steps) {
 }
 
 load_player hand_enqueues(hand *h) {
-    return (load_player){"enqueued by hand", h, set_buffer, get_item, run_enqueued};
+    return (load_player){"enqueued by hand", h, set_items, get_item, run_enqueued};
 }
 
 static cl_command_buffer_khr record(const hand *h) {
@@ -142,7 +142,7 @@ load_player hand_command_buffer(hand *h) {
     bool can = h->create_recorded != NULL && h->record_kernel != NULL && h->finalize_recorded != NULL &&
                h->enqueue_recorded != NULL && h->release_recorded != NULL;
     if (can) h->recorded = record(h);
-    return (load_player){"command buffer by hand", h, set_buffer, get_item, can ? run_recorded : NULL};
+    return (load_player){"command buffer by hand", h, set_items, get_item, can ? run_recorded : NULL};
 }
 
 void hand_record(void *user, uint64_t steps) {

@@ -119,9 +119,10 @@ static rondo_status issue(rondo_stream *stream, void *user) {
     return status;
 }
 
-static void set_buffer(void *user, unsigned buffer, float value) {
+static void set_items(void *user, unsigned buffer, size_t first, size_t count, float value) {
     const mine *m = user;
-    MUST(rondo_fill(m->stream, rondo_whole(m->buffer[buffer]), &value, sizeof value, NULL));
+    rondo_span items = rondo_slice(m->buffer[buffer], first * sizeof value, count * sizeof value);
+    MUST(rondo_fill(m->stream, items, &value, sizeof value, NULL));
     MUST(rondo_stream_sync(m->stream));
 }
 
@@ -132,20 +133,24 @@ static float get_item(void *user, unsigned buffer, size_t item) {
     return value;
 }
 
-void mine_load(mine *m, const load *l, bool language) {
+void mine_load(mine *m, const load *l) {
     m->load = l;
-    m->language = language;
     m->kernel[0][0] = create_plain(m, axpy_desc, l->local);
     m->kernel[1][0] = create_plain(m, triad_desc, l->local);
     for (unsigned i = 0; i < l->buffer_count; i++) {
         MUST(rondo_buffer_create(m->stream, l->items * sizeof(float), RONDO_USAGE_GENERAL, &m->buffer[i]));
-        set_buffer(m, i, l->start[i]);
     }
+}
+
+void mine_capture(mine *m, bool language) {
+    rondo_graph_release(m->graph);
+    m->language = language;
     MUST(rondo_capture_step(m->stream, issue, m, &m->graph));
 }
 
 void mine_unload(mine *m) {
     rondo_graph_release(m->graph);
+    m->graph = NULL;
     for (unsigned i = 0; i < m->load->buffer_count; i++) rondo_buffer_release(m->buffer[i]);
     rondo_kernel_release(m->kernel[0][0]);
     rondo_kernel_release(m->kernel[1][0]);
@@ -169,11 +174,11 @@ static void run_launches(void *user, uint64_t steps) {
 }
 
 load_player mine_replays(mine *m) {
-    return (load_player){"replay", m, set_buffer, get_item, run_replays};
+    return (load_player){"replay", m, set_items, get_item, run_replays};
 }
 
 load_player mine_launches(mine *m) {
-    return (load_player){"eager", m, set_buffer, get_item, run_launches};
+    return (load_player){"eager", m, set_items, get_item, run_launches};
 }
 
 void mine_record(void *user, uint64_t steps) {
