@@ -58,6 +58,7 @@ def programs(folder):
     """(label, command, environment) of everything that was built."""
     found = [("Rondo", [str(folder / "rondo-bench")], {})]
     peers = {
+        "rondo-bench-opencl": [(f"opencl/{device}", {"POCL_DEVICES": device}) for device in rows.OPENCL_DEVICES],
         "bench-openmp": [("OpenMP", {"OMP_PROC_BIND": "true"})],
         "bench-tbb": [("TBB", {})],
         "bench-pocl": [("PoCL basic", {"POCL_DEVICES": "basic"}), ("PoCL pthread", {"POCL_DEVICES": "pthread"})],
@@ -111,6 +112,19 @@ def run_rounds(folder, options, results):
                 continue
             ratios.update(results.take(output))
         add_against_peers(results, ratios)
+
+
+def note_missing_opencl(folder, options, results):
+    """Says of the OpenCL rows that are wanted and not there why they are not."""
+    built = (folder / "rondo-bench-opencl").is_file()
+    for name in rows.TARGETS:
+        if not name.startswith("opencl/") or not wanted(name, options) or name in results.rounds \
+                or name in results.counts or name in results.skipped:
+            continue
+        if not built:
+            results.skipped["OpenCL"] = ("no OpenCL headers with command buffers; on Debian: apt-get install "
+                                         "ocl-icd-opencl-dev opencl-c-headers")
+        results.skipped[name] = results.skipped.get(name.split(" ", 1)[0], "its program was not built")
 
 
 # ---- what is counted ----
@@ -286,6 +300,7 @@ def main():
     read_skipped_peers(options.programs, results)
     if not options.rows or any(not row.startswith("quiet") for row in options.rows):
         run_rounds(options.programs, options, results)
+        note_missing_opencl(options.programs, options, results)
     if not options.rows or any(row.startswith("quiet") for row in options.rows):
         run_quiet(options.programs, results)
     made = summary(results, options)

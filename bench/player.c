@@ -1,6 +1,5 @@
 #include "player.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include "kernels.h"
 
@@ -20,14 +19,6 @@ static const rondo_param triad_params[] = {
 };
 static const rondo_kernel_desc triad_desc = {
     .name = "triad", .params = triad_params, .param_count = 4, .native = bench_triad_native};
-
-void bench_must(rondo_status status, const char *what) {
-    if (status == RONDO_OK) return;
-    rondo_fault fault;
-    const char *text = rondo_fault_get(status, &fault) == RONDO_OK ? fault.message : "";
-    fprintf(stderr, "bench: %s: %s %s\n", what, rondo_code_name(rondo_status_code(status)), text);
-    exit(1);
-}
 
 void bench_player_open(bench_player *out_player, const rondo_device_desc *desc) {
     MUST(rondo_device_open("cpu", desc, &out_player->device));

@@ -4,10 +4,8 @@
 #define BENCH_PLAYER_H
 
 #include <rondo/rondo.h>
+#include "must.h"
 #include "work.h"
-
-#define MUST(call) bench_must((call), #call)
-void bench_must(rondo_status status, const char *what);
 
 typedef struct bench_player {
     rondo_device *device;

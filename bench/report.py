@@ -36,6 +36,7 @@ TITLES = {
     "reserve": "A buffer from the pool and back",
     "update": "One value of a sealed graph",
     "photo": "The photo demo's step",
+    "opencl": "The OpenCL backend on PoCL's devices",
 }
 
 NAME_WIDTH, BAR_WIDTH, LINE = 390, 430, 24

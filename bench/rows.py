@@ -28,6 +28,18 @@ TARGETS = {
     "quiet/wakes after a park": 1,
 }
 
+# The OpenCL backend beside OpenCL by hand, on each of PoCL's devices. On a device, one way of recording is in force.
+OPENCL_DEVICES = ["basic", "pthread"]
+for _device in OPENCL_DEVICES:
+    for _load in ("chain-64", "chain-4096", "wide", "triad"):
+        _begin = f"opencl/{_device} {_load}, "
+        TARGETS[_begin + "replay"] = 1.05
+        TARGETS[_begin + "replay against eager"] = 1.0
+        TARGETS[_begin + "waits a replay"] = 1
+        TARGETS[_begin + "questions a replay"] = 0
+    TARGETS[f"opencl/{_device} chain-64, record and seal, replayed one by one"] = 0.2
+    TARGETS[f"opencl/{_device} chain-64, record and seal, as command buffer"] = 1.2
+
 # name: (row, the peers' rows of which the best counts, target). Both sides are taken relative to the plain C loop of
 # their own process, in the same round.
 AGAINST_PEERS = {
@@ -41,7 +53,8 @@ AGAINST_PEERS = {
         "single/replay and sync of one node", ["single/TBB, flow graph of one node"], 1.0),
 }
 
-GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "reserve", "update", "photo", "quiet"]
+GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "reserve", "update", "photo", "opencl",
+          "quiet"]
 
 # What a row is divided by, where it is not the plain C loop over the same kernels.
 REFERENCES = {
@@ -52,8 +65,17 @@ REFERENCES = {
     "reserve/64 MiB taken, touched, released": "the same with malloc",
     "update": "a mutex taken and given back",
     "photo": "the same kernels called in a row on one core",
+    "opencl": "OpenCL by hand: the better of enqueueing and command buffer",
     "quiet": "nothing: a count",
 }
+
+for _name in [_name for _name in TARGETS if _name.startswith("opencl/")]:
+    if "record and seal" in _name:
+        REFERENCES[_name] = "a command buffer recorded by hand"
+    elif _name.endswith("against eager"):
+        REFERENCES[_name] = "Rondo's own eager launches"
+    elif _name.endswith(" a replay"):
+        REFERENCES[_name] = "nothing: a count"
 
 
 def target(name):
@@ -63,7 +85,7 @@ def target(name):
 
 
 def is_peer(name):
-    return any(word in name.split("/", 1)[1] for word in ("OpenMP,", "TBB,", "PoCL", "Warp"))
+    return any(word in name.split("/", 1)[1] for word in ("OpenMP,", "TBB,", "PoCL", "Warp", " by hand"))
 
 
 def order(name):

@@ -53,6 +53,7 @@ typedef struct rondo_device_info {
     uint32_t workers;
     bool native_graphs;        /* the backend has graphs of its own; else Rondo replays the recording */
     bool kernels;              /* the backend can run kernels at all */
+    char graphs[96];           /* how replays run now, where there is more than one way; else empty */
 } rondo_device_info;
 
 /* A device that could be opened, or the reason why it cannot. */

@@ -68,7 +68,7 @@ rondo_status rondo_device_get_info(rondo_device *handle, rondo_device_info *out_
     if (out_info == NULL) RDO_REFUSE(RONDO_INVALID, "out_info is null");
     memset(out_info, 0, sizeof *out_info);
     RDO_TRY(rdo_api_device(where, handle, &device));
-    *out_info = device->info;
+    rdo_device_describe(device, out_info);
     return RONDO_OK;
 }
 

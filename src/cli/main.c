@@ -45,7 +45,30 @@ static void print_info(const rondo_device_info *info) {
     printf("    %-14s %" PRIu32 "\n", "queues", info->max_queues);
     printf("    %-14s %" PRIu32 "\n", "workers", info->workers);
     printf("    %-14s %s\n", "kernels", info->kernels ? "yes" : "no");
-    printf("    %-14s %s\n", "graphs", info->native_graphs ? "the backend's own" : "replayed by Rondo");
+    const char *graphs = info->native_graphs ? "native" : "replayed";
+    printf("    %-14s %s\n", "graphs", info->graphs[0] != '\0' ? info->graphs : graphs);
+}
+
+static rondo_status fill_something(rondo_stream *stream, void *user) {
+    static const uint32_t pattern = 0;
+    const rondo_buffer *buffer = user;
+    return rondo_fill(stream, rondo_whole(*buffer), &pattern, sizeof pattern, NULL);
+}
+
+/* Some backends choose how graphs are replayed when they build the first one. */
+static rondo_status build_graph(rondo_device *device) {
+    rondo_stream *stream = NULL;
+    rondo_graph *graph = NULL;
+    rondo_buffer buffer = RONDO_NO_BUFFER;
+    rondo_status status = rondo_stream_create(device, &stream);
+    if (status == RONDO_OK)
+        status = rondo_buffer_create(stream, sizeof(uint32_t), RONDO_USAGE_GENERAL, &buffer);
+    if (status == RONDO_OK)
+        status = rondo_capture_step(stream, fill_something, &buffer, &graph);
+    rondo_graph_release(graph);
+    rondo_buffer_release(buffer);
+    rondo_stream_release(stream);
+    return status;
 }
 
 /* Opening is the only honest answer to whether a device works, so `info` opens each one. */
@@ -53,6 +76,8 @@ static rondo_status show_device(const char *name) {
     rondo_device *device = NULL;
     rondo_device_info info;
     rondo_status status = rondo_device_open(name, NULL, &device);
+    if (status == RONDO_OK)
+        status = build_graph(device);
     if (status == RONDO_OK)
         status = rondo_device_get_info(device, &info);
     if (status == RONDO_OK)

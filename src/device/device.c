@@ -162,9 +162,10 @@ static rondo_status set_up(const rdo_where *where, rdo_device *device, void *bac
                            const rondo_device_desc *desc) {
     rdo_engine *engine = &device->engine;
     rondo_memory_layout layout = with_defaults(&desc->memory);
-    device->backend->info(backend_device, &device->info);
-    RDO_TRY(check_layout(where, &layout, device->info.alignment_bytes));
-    if (!rdo_books_init(&engine->books, device->backend, backend_device, &layout, device->info.alignment_bytes,
+    rondo_device_info info;
+    device->backend->info(backend_device, &info);
+    RDO_TRY(check_layout(where, &layout, info.alignment_bytes));
+    if (!rdo_books_init(&engine->books, device->backend, backend_device, &layout, info.alignment_bytes,
                         desc->debug_fresh)) {
         REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the device's books");
     }
@@ -174,7 +175,6 @@ static rondo_status set_up(const rdo_where *where, rdo_device *device, void *bac
     engine->close = close_engine;
     uint32_t queues = desc->max_queues != 0 ? desc->max_queues : DEFAULT_QUEUES;
     if (open_queues(engine, queues)) device->handle = rdo_object_new(RDO_OBJECT_DEVICE, device, NULL);
-    device->info.max_queues = queues;
     if (device->handle != 0) return RONDO_OK;
     if (engine->queues != NULL) close_queues(engine);
     rdo_captures_finish(&engine->captures);
@@ -245,6 +245,11 @@ static rondo_status take_failures(rdo_queue *queue) {
     rdo_lock_give(&books->lock);
     rdo_lock_give(&queue->lock);
     return first;
+}
+
+void rdo_device_describe(const rdo_device *device, rondo_device_info *out_info) {
+    device->backend->info(device->engine.books.device, out_info);
+    out_info->max_queues = device->engine.queue_count;
 }
 
 rondo_status rdo_device_sync(rdo_device *device, const rdo_where *where) {

@@ -17,7 +17,6 @@ typedef struct rdo_device {
     uint64_t handle;
     uint32_t refs;     /* of users; under the device lock */
     const rondo_backend *backend;
-    rondo_device_info info;
     rdo_costs costs;   /* under the device lock */
 } rdo_device;
 
@@ -25,6 +24,8 @@ rondo_status rdo_device_open(const char *name, const rondo_device_desc *desc, rd
 /* Device lock held: gives a user's reference back. */
 void rdo_device_unref(rdo_device *device);
 
+/* What the device is, as its backend says now: how graphs are replayed may be chosen after opening. */
+void rdo_device_describe(const rdo_device *device, rondo_device_info *out_info);
 /* No lock held. Errors as in rondo/device.h. */
 rondo_status rdo_device_sync(rdo_device *device, const rdo_where *where);
 rondo_status rdo_device_trim(rdo_device *device, uint64_t *out_kept_bytes);

@@ -10,7 +10,8 @@ struct opencl_stub opencl_stub;
 
 static uint64_t live;
 
-enum { KIND_CONTEXT = 1, KIND_QUEUE, KIND_MEM, KIND_PROGRAM, KIND_KERNEL, KIND_EVENT, MOST_ARGS = 40 };
+enum { KIND_CONTEXT = 1, KIND_QUEUE, KIND_MEM, KIND_PROGRAM, KIND_KERNEL, KIND_EVENT, KIND_RECORDING };
+enum { MOST_ARGS = 40, MOST_COMMANDS = 64 };
 
 struct arg {
     size_t size_bytes; /* 0: not set */
@@ -22,11 +23,30 @@ struct arg {
 struct object {
     int kind;
     uint8_t *data; /* of a buffer */
-    bool is_sub, built;
+    bool is_sub, built, in_host;
+    uint32_t mapped; /* how often */
     char *text; /* of a program */
     char name[64];
     struct arg args[MOST_ARGS];
+    struct recording *recording;
 };
+
+/* A recorded launch; a struct object as well, so that it runs as a kernel does. */
+struct command {
+    struct object kernel;
+    const struct object *of;
+    uint64_t global_x;
+};
+
+struct recording {
+    struct recording *next;
+    bool final, pending, mutable;
+    uint64_t replays;
+    uint32_t count;
+    struct command commands[MOST_COMMANDS];
+};
+
+static struct recording *recordings;
 
 static char the_platform, the_device;
 
@@ -52,7 +72,7 @@ static void *new_object(int kind, int32_t *out_error) {
 
 static int32_t drop(void *handle, int kind) {
     struct object *object = handle;
-    if (object == NULL || object->kind != kind) abort();
+    if (object == NULL || object->kind != kind || object->mapped != 0) abort();
     if (kind == KIND_MEM && !object->is_sub) free(object->data);
     free(object->text);
     memset(object, 0, sizeof *object); /* a second release is seen */
@@ -95,6 +115,28 @@ static int32_t s_clGetDeviceIDs(ocl_platform platform, uint64_t type, uint32_t r
     return OCL_SUCCESS;
 }
 
+static bool says_changes(void) {
+    return opencl_stub.recording == STUB_RECORDS_AND_CHANGES || opencl_stub.recording == STUB_CHANGES_OF_OLD ||
+           opencl_stub.recording == STUB_RECORDS_FOR_EVER;
+}
+
+static int32_t answer_extensions(size_t room_bytes, void *room, size_t *out) {
+    const char *names = opencl_stub.recording == STUB_RECORDS_NOTHING ? "cl_khr_command_buffer_multi_device"
+                        : says_changes() ? "cl_khr_command_buffer_mutable_dispatch cl_khr_command_buffer"
+                                         : "cl_khr_fp64 cl_khr_command_buffer cl_khr_icd";
+    return answer(room_bytes, room, out, names, strlen(names) + 1);
+}
+
+static int32_t answer_versions(size_t room_bytes, void *room, size_t *out) {
+    bool old = opencl_stub.recording == STUB_CHANGES_OF_OLD;
+    const struct ocl_extension list[] = {
+        {OCL_VERSION(1, 0, 0), "cl_khr_fp64"},
+        {old ? OCL_VERSION(0, 9, 1) : OCL_VERSION(0, 9, 2), "cl_khr_command_buffer_mutable_dispatch"},
+    };
+    if (!says_changes()) return OCL_INVALID_VALUE; /* as devices before OpenCL 3.0 say */
+    return answer(room_bytes, room, out, list, sizeof list);
+}
+
 static int32_t s_clGetDeviceInfo(ocl_device device, uint32_t what, size_t room_bytes, void *room, size_t *out) {
     STRIKE("clGetDeviceInfo");
     (void)device;
@@ -102,6 +144,10 @@ static int32_t s_clGetDeviceInfo(ocl_device device, uint32_t what, size_t room_b
     switch (what) {
     case OCL_DEVICE_NAME: return answer(room_bytes, room, out, "stub device", 12);
     case OCL_DEVICE_VERSION: return answer(room_bytes, room, out, "OpenCL 1.2", 11);
+    case OCL_DEVICE_EXTENSIONS: return answer_extensions(room_bytes, room, out);
+    case OCL_DEVICE_EXTENSIONS_WITH_VERSION: return answer_versions(room_bytes, room, out);
+    case OCL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES: break;
+    case OCL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES: number = OCL_MUTABLE_DISPATCH_ARGUMENTS; break;
     case OCL_DRIVER_VERSION: return answer(room_bytes, room, out, "1", 2);
     case OCL_DEVICE_TYPE: number = OCL_DEVICE_TYPE_CPU; break;
     case OCL_DEVICE_MAX_COMPUTE_UNITS: number = 2; break;
@@ -146,10 +192,34 @@ static int32_t s_clReleaseCommandQueue(ocl_queue queue) {
 static ocl_mem s_clCreateBuffer(ocl_context context, uint64_t flags, size_t size_bytes, void *host,
                                 int32_t *out_error) {
     STRIKE_NULL("clCreateBuffer", out_error);
-    (void)context, (void)flags, (void)host;
+    (void)context, (void)host;
     struct object *object = new_object(KIND_MEM, out_error);
+    object->in_host = (flags & OCL_MEM_ALLOC_HOST_PTR) != 0;
     object->data = malloc(size_bytes);
     return (ocl_mem)(void *)object;
+}
+
+/* As a driver may: not aligned to anything but the host's own types. */
+static void *s_clEnqueueMapBuffer(ocl_queue queue, ocl_mem mem, uint32_t blocking, uint64_t flags, size_t offset,
+                                  size_t size_bytes, uint32_t waits, const ocl_event *events, ocl_event *out_event,
+                                  int32_t *out_error) {
+    STRIKE_NULL("clEnqueueMapBuffer", out_error);
+    (void)queue, (void)size_bytes, (void)waits, (void)events, (void)out_event;
+    struct object *object = (struct object *)(void *)mem;
+    if (blocking == 0 || flags != (OCL_MAP_READ | OCL_MAP_WRITE) || offset != 0 || !object->in_host) abort();
+    object->mapped++;
+    opencl_stub.mapped++;
+    *out_error = OCL_SUCCESS;
+    return object->data;
+}
+
+static int32_t s_clEnqueueUnmapMemObject(ocl_queue queue, ocl_mem mem, void *start, uint32_t waits,
+                                         const ocl_event *events, ocl_event *out_event) {
+    struct object *object = (struct object *)(void *)mem;
+    (void)queue, (void)waits, (void)events, (void)out_event;
+    if (start != object->data || object->mapped-- == 0) abort();
+    opencl_stub.mapped--;
+    return strikes("clEnqueueUnmapMemObject") ? OCL_OUT_OF_RESOURCES : OCL_SUCCESS;
 }
 
 static ocl_mem s_clCreateSubBuffer(ocl_mem mem, uint64_t flags, uint32_t type, const void *info, int32_t *out_error) {
@@ -255,7 +325,7 @@ static int32_t s_clReleaseProgram(ocl_program program) {
 static const struct known {
     const char *name;
     uint32_t arg_count, buffers;
-} known[] = {{STUB_ADD, 7, 2}, {STUB_FAIL, 6, 1}, {STUB_PLAIN, 3, 2}};
+} known[] = {{STUB_ADD, 7, 2}, {STUB_FAIL, 6, 1}, {STUB_PLAIN, 3, 2}, {"rondo_probe", 2, 1}};
 
 static const struct known *find_known(const char *name) {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -343,6 +413,11 @@ static void run_kernel(const struct object *kernel, uint64_t global_x) {
         for (uint64_t i = 0; number_arg(&args[1]) == 0 && i < number_arg(&args[2]); i++) y[i]++;
         return;
     }
+    if (strcmp(kernel->name, "rondo_probe") == 0) {
+        uint32_t *target = buffer_arg(&args[0]);
+        *target = *target * 3 + (uint32_t)number_arg(&args[1]);
+        return;
+    }
     const int32_t *x = buffer_arg(&args[0]);
     int32_t *y = buffer_arg(&args[1]);
     uint64_t items = strcmp(kernel->name, STUB_ADD) == 0 ? number_arg(&args[3]) : global_x;
@@ -367,9 +442,118 @@ static int32_t s_clEnqueueNDRangeKernel(ocl_queue queue, ocl_kernel handle, uint
     }
     run_kernel(kernel, global[0]);
     opencl_stub.enqueued++;
+    opencl_stub.now_ns += opencl_stub.launch_ns;
     signal_event(out_event);
     return OCL_SUCCESS;
 }
+
+/* ---- command buffers ---- */
+
+static ocl_commands s_clCreateCommandBufferKHR(uint32_t count, const ocl_queue *queues, const uint64_t *properties,
+                                               int32_t *out_error) {
+    STRIKE_NULL("clCreateCommandBufferKHR", out_error);
+    if (count != 1 || ((struct object *)(void *)queues[0])->kind != KIND_QUEUE) abort();
+    struct object *object = new_object(KIND_RECORDING, out_error);
+    object->recording = calloc(1, sizeof *object->recording);
+    object->recording->mutable = properties != NULL && properties[0] == OCL_COMMAND_BUFFER_FLAGS &&
+                                 (properties[1] & OCL_COMMAND_BUFFER_MUTABLE) != 0;
+    object->recording->next = recordings;
+    recordings = object->recording;
+    return (ocl_commands)(void *)object;
+}
+
+static struct recording *recording_of(ocl_commands handle) {
+    struct object *object = (struct object *)(void *)handle;
+    if (object == NULL || object->kind != KIND_RECORDING) abort();
+    return object->recording;
+}
+
+static int32_t s_clFinalizeCommandBufferKHR(ocl_commands handle) {
+    STRIKE("clFinalizeCommandBufferKHR");
+    recording_of(handle)->final = true;
+    opencl_stub.recorded++;
+    return OCL_SUCCESS;
+}
+
+static int32_t s_clReleaseCommandBufferKHR(ocl_commands handle) {
+    struct recording *recording = recording_of(handle), **link = &recordings;
+    while (*link != recording) link = &(*link)->next;
+    *link = recording->next;
+    free(recording);
+    return drop(handle, KIND_RECORDING);
+}
+
+static int32_t s_clCommandNDRangeKernelKHR(ocl_commands handle, ocl_queue queue, const uint64_t *properties,
+                                           ocl_kernel kernel, uint32_t dimensions, const size_t *offset,
+                                           const size_t *global, const size_t *local, uint32_t waits,
+                                           const uint32_t *points, uint32_t *out_point, ocl_command *out_command) {
+    STRIKE("clCommandNDRangeKernelKHR");
+    struct recording *recording = recording_of(handle);
+    (void)dimensions, (void)offset, (void)local, (void)points;
+    if (recording->final || queue != NULL || waits != 0 || out_point != NULL) return -59;
+    if (recording->count == MOST_COMMANDS) return OCL_OUT_OF_RESOURCES;
+    if (recording->mutable != (properties != NULL) || (!recording->mutable && out_command != NULL)) return -59;
+    struct command *command = &recording->commands[recording->count++];
+    command->of = (struct object *)(void *)kernel;
+    command->kernel = *command->of;
+    command->global_x = global[0];
+    if (out_command != NULL) *out_command = (ocl_command)(void *)command;
+    return OCL_SUCCESS;
+}
+
+static int32_t s_clUpdateMutableCommandsKHR(ocl_commands handle, uint32_t count, const uint32_t *types,
+                                            const void **changes) {
+    STRIKE("clUpdateMutableCommandsKHR");
+    struct recording *recording = recording_of(handle);
+    if (opencl_stub.recording == STUB_CHANGES_OF_OLD) abort(); /* it would take these arguments for others */
+    if (!recording->final || recording->pending || !recording->mutable) return -59;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ocl_change *change = changes[i];
+        struct command *command = (struct command *)(void *)change->command;
+        if (types[i] != OCL_CHANGES_ARE_OF_DISPATCHES || command < recording->commands ||
+            command >= recording->commands + recording->count) {
+            return OCL_INVALID_VALUE;
+        }
+        for (uint32_t k = 0; k < change->arg_count; k++) {
+            struct arg *arg = &command->kernel.args[change->args[k].index];
+            if (arg->size_bytes != change->args[k].size_bytes) return -51;
+            if (opencl_stub.recording == STUB_RECORDS_FOR_EVER) continue;
+            memcpy(arg->bytes, change->args[k].value, arg->size_bytes);
+        }
+    }
+    opencl_stub.changed++;
+    return OCL_SUCCESS;
+}
+
+/* Whatever was enqueued is done when somebody waits, but a recording is in use until then. */
+static void end_recordings(void) {
+    for (struct recording *recording = recordings; recording != NULL; recording = recording->next) {
+        recording->pending = false;
+    }
+}
+
+static int32_t s_clEnqueueCommandBufferKHR(uint32_t count, ocl_queue *queues, ocl_commands handle, uint32_t waits,
+                                           const ocl_event *events, ocl_event *out_event) {
+    STRIKE("clEnqueueCommandBufferKHR");
+    struct recording *recording = recording_of(handle);
+    (void)events;
+    if (count != 1 || ((struct object *)(void *)queues[0])->kind != KIND_QUEUE || waits != 0) abort();
+    if (!recording->final || recording->pending) return -59;
+    bool late = opencl_stub.recording == STUB_RECORDS_LATE_ARGUMENTS;
+    bool idle = opencl_stub.recording == STUB_RECORDS_ONE_REPLAY && recording->replays != 0;
+    for (uint32_t i = 0; i < recording->count && !idle; i++) {
+        const struct command *command = &recording->commands[i];
+        run_kernel(late ? command->of : &command->kernel, command->global_x);
+    }
+    recording->replays++;
+    recording->pending = true;
+    opencl_stub.enqueued_recordings++;
+    opencl_stub.now_ns += opencl_stub.recording_ns;
+    signal_event(out_event);
+    return OCL_SUCCESS;
+}
+
+/* ---- transfers ---- */
 
 static int32_t s_clEnqueueReadBuffer(ocl_queue queue, ocl_mem mem, uint32_t blocking, size_t offset, size_t size_bytes,
                                      void *host, uint32_t waits, const ocl_event *events, ocl_event *out_event) {
@@ -447,6 +631,10 @@ static int32_t s_clWaitForEvents(uint32_t count, const ocl_event *events) {
     STRIKE("clWaitForEvents");
     if (count != 1 || ((struct object *)(void *)events[0])->kind != KIND_EVENT) abort();
     opencl_stub.waits++;
+    void (*call)(void *) = opencl_stub.on_wait;
+    opencl_stub.on_wait = NULL;
+    if (call != NULL) call(opencl_stub.on_wait_user);
+    end_recordings();
     return opencl_stub.end_commands != 0 ? OCL_EXEC_STATUS_ERROR_IN_WAIT_LIST : OCL_SUCCESS;
 }
 
@@ -464,10 +652,45 @@ static int32_t s_clFinish(ocl_queue queue) {
     STRIKE("clFinish");
     (void)queue;
     opencl_stub.waits++;
+    end_recordings();
     return OCL_SUCCESS;
 }
 
 /* ---- the library ---- */
+
+static struct rdo_ocl_extension extension = {
+#define OCL_EXTENSION(result, name, parameters) .name = s_##name,
+#include "backend/opencl/extensions.def"
+#undef OCL_EXTENSION
+};
+
+static const char *const extension_names[] = {
+#define OCL_EXTENSION(result, name, parameters) #name,
+#include "backend/opencl/extensions.def"
+#undef OCL_EXTENSION
+};
+
+static const size_t extension_offsets[] = {
+#define OCL_EXTENSION(result, name, parameters) offsetof(struct rdo_ocl_extension, name),
+#include "backend/opencl/extensions.def"
+#undef OCL_EXTENSION
+};
+
+const char *opencl_stub_extension(uint32_t index) {
+    return index < sizeof extension_names / sizeof extension_names[0] ? extension_names[index] : NULL;
+}
+
+static void *s_clGetExtensionFunctionAddressForPlatform(ocl_platform platform, const char *name) {
+    void *symbol = NULL;
+    (void)platform;
+    if (strikes("clGetExtensionFunctionAddressForPlatform")) return NULL;
+    if (opencl_stub.recording == STUB_LACKS_A_CALL && strcmp(name, "clFinalizeCommandBufferKHR") == 0) return NULL;
+    for (uint32_t i = 0; opencl_stub_extension(i) != NULL; i++) {
+        if (strcmp(extension_names[i], name) != 0) continue;
+        memcpy(&symbol, (char *)&extension + extension_offsets[i], sizeof symbol);
+    }
+    return symbol;
+}
 
 static struct rdo_ocl_calls calls = {
 #define OCL_CALL(result, name, parameters) .name = s_##name,
@@ -504,9 +727,14 @@ static void *find_symbol(void *library, const char *name) {
     return symbol;
 }
 
+static uint64_t clock_ns(void) {
+    return opencl_stub.now_ns;
+}
+
 void opencl_stub_install(uint32_t svm) {
-    opencl_stub = (struct opencl_stub){.platforms = 1, .devices = 1, .svm = svm, .max_group = 4096};
-    rdo_ocl_hooks = (struct rdo_ocl_hooks){open_stub, find_symbol, UINT64_MAX};
+    opencl_stub = (struct opencl_stub){.platforms = 1, .devices = 1, .svm = svm, .max_group = 4096, .launch_ns = 1000,
+                                       .recording_ns = 1000};
+    rdo_ocl_hooks = (struct rdo_ocl_hooks){open_stub, find_symbol, UINT64_MAX, clock_ns};
     rdo_ocl_forget();
 }
 

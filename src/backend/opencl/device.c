@@ -200,19 +200,98 @@ static int32_t ask_memory(struct rdo_ocl_device *device) {
     return error;
 }
 
+/* The list of the device's extensions, names apart by blanks, with a blank before and behind each. */
+static int32_t fetch_extensions(ocl_device id, char **out_names) {
+    size_t size_bytes = 0;
+    *out_names = NULL;
+    int32_t error = rdo_ocl.clGetDeviceInfo(id, OCL_DEVICE_EXTENSIONS, 0, NULL, &size_bytes);
+    if (error != OCL_SUCCESS) {
+        return error;
+    }
+    char *names = rdo_alloc_zero(size_bytes + 3, 1);
+    if (names == NULL) {
+        return OCL_OUT_OF_HOST_MEMORY;
+    }
+    names[0] = ' ';
+    error = rdo_ocl.clGetDeviceInfo(id, OCL_DEVICE_EXTENSIONS, size_bytes, names + 1, NULL);
+    if (error != OCL_SUCCESS) {
+        rdo_free(names);
+        return error;
+    }
+    names[strlen(names)] = ' ';
+    *out_names = names;
+    return OCL_SUCCESS;
+}
+
+/* 0 if the driver does not tell, as before OpenCL 3.0. */
+static uint32_t extension_version(ocl_device id, const char *name) {
+    size_t size_bytes = 0;
+    uint32_t version = 0;
+    if (rdo_ocl.clGetDeviceInfo(id, OCL_DEVICE_EXTENSIONS_WITH_VERSION, 0, NULL, &size_bytes) != OCL_SUCCESS) {
+        return 0;
+    }
+    struct ocl_extension *list = rdo_alloc_zero(size_bytes + 1, 1);
+    if (list != NULL && rdo_ocl.clGetDeviceInfo(id, OCL_DEVICE_EXTENSIONS_WITH_VERSION, size_bytes, list, NULL) ==
+                            OCL_SUCCESS) {
+        for (size_t i = 0; i < size_bytes / sizeof *list; i++) {
+            version = strncmp(list[i].name, name, sizeof list[i].name) == 0 ? list[i].version : version;
+        }
+    }
+    rdo_free(list);
+    return version;
+}
+
+/* The call that changes commands took other parameters before version 0.9.2; a driver that does not tell which it has
+ * is taken to be older. */
+static bool can_change(const struct rdo_ocl_device *device, const char *names) {
+    static const char name[] = "cl_khr_command_buffer_mutable_dispatch";
+    uint64_t fields = 0;
+    return strstr(names, " cl_khr_command_buffer_mutable_dispatch ") != NULL &&
+           device->extension.clUpdateMutableCommandsKHR != NULL &&
+           extension_version(device->id, name) >= OCL_VERSION(0, 9, 2) &&
+           ask(device->id, OCL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES, &fields, sizeof fields) == OCL_SUCCESS &&
+           (fields & OCL_MUTABLE_DISPATCH_ARGUMENTS) != 0;
+}
+
+/* Whether the driver can record launches on queues such as Rondo's, which have no special properties. */
+static int32_t ask_recording(struct rdo_ocl_device *device) {
+    char *names;
+    uint64_t needs = 0;
+    int32_t error = fetch_extensions(device->id, &names);
+    if (error != OCL_SUCCESS) {
+        return error;
+    }
+    if (strstr(names, " cl_khr_command_buffer ") != NULL &&
+        rdo_ocl_load_extension(device->platform, &device->extension)) {
+        error = ask(device->id, OCL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES, &needs, sizeof needs);
+        device->has_recording = error == OCL_SUCCESS && needs == 0;
+        device->has_changes = device->has_recording && can_change(device, names);
+    }
+    rdo_free(names);
+    return error;
+}
+
 static void close_device(void *device) {
     struct rdo_ocl_device *dying = device;
     if (dying->spare != NULL) {
         rdo_ocl_page_free(dying, RONDO_PAGE_DEVICE, dying->spare, RDO_OCL_SPARE_BYTES);
     }
+    if (dying->aside != NULL) {
+        rdo_ocl.clReleaseCommandQueue(dying->aside);
+    }
     if (dying->context != NULL) {
         rdo_ocl.clReleaseContext(dying->context);
     }
+    pthread_mutex_destroy(&dying->way_lock);
     pthread_mutex_destroy(&dying->lock);
     rdo_free(dying);
 }
 
 static rondo_backend_result start(struct rdo_ocl_device *device, rondo_backend_outcome *outcome) {
+    if (!rdo_ocl_read_wish(&device->way)) {
+        return rdo_ocl_refuse(outcome, RONDO_BACKEND_NOT_RUN,
+                              RDO_OCL_GRAPHS " is neither 'enqueue' nor 'command-buffer' nor 'measure'");
+    }
     int32_t error = ask_names(device);
     if (error == OCL_SUCCESS) {
         error = ask_numbers(device);
@@ -220,12 +299,19 @@ static rondo_backend_result start(struct rdo_ocl_device *device, rondo_backend_o
     if (error == OCL_SUCCESS) {
         error = ask_memory(device);
     }
+    if (error == OCL_SUCCESS) {
+        error = ask_recording(device);
+    }
     if (error != OCL_SUCCESS) {
         return rdo_ocl_failed(outcome, "clGetDeviceInfo", error);
     }
     device->context = rdo_ocl.clCreateContext(NULL, 1, &device->id, NULL, NULL, &error);
     if (device->context == NULL) {
         return rdo_ocl_failed(outcome, "clCreateContext", error);
+    }
+    device->aside = rdo_ocl.clCreateCommandQueue(device->context, device->id, 0, &error);
+    if (device->aside == NULL) {
+        return rdo_ocl_failed(outcome, "clCreateCommandQueue", error);
     }
     if (rdo_ocl_page_alloc(device, RONDO_PAGE_DEVICE, RDO_OCL_SPARE_BYTES, &device->spare) != RONDO_BACKEND_DONE) {
         return rdo_ocl_refuse(outcome, RONDO_BACKEND_NOT_RUN, "the device gives no memory");
@@ -249,6 +335,7 @@ static rondo_backend_result open_device(uint32_t index, const rondo_device_desc 
         return rdo_ocl_refuse(outcome, RONDO_BACKEND_NO_MEMORY, "no memory for the device");
     }
     pthread_mutex_init(&device->lock, NULL);
+    pthread_mutex_init(&device->way_lock, NULL);
     device->platform = found.platform[index];
     device->id = found.id[index];
     device->max_queues = desc != NULL && desc->max_queues != 0 ? desc->max_queues : DEFAULT_QUEUES;
@@ -262,7 +349,7 @@ static rondo_backend_result open_device(uint32_t index, const rondo_device_desc 
 }
 
 static void info(void *device, rondo_device_info *out_info) {
-    const struct rdo_ocl_device *opened = device;
+    struct rdo_ocl_device *opened = device;
     memset(out_info, 0, sizeof *out_info);
     snprintf(out_info->backend, sizeof out_info->backend, "opencl");
     snprintf(out_info->name, sizeof out_info->name, "%s", opened->name);
@@ -272,12 +359,13 @@ static void info(void *device, rondo_device_info *out_info) {
     out_info->max_queues = opened->max_queues;
     out_info->workers = opened->compute_units;
     out_info->native_graphs = true;
+    rdo_ocl_describe_way(opened, out_info->graphs, sizeof out_info->graphs);
     out_info->kernels = true;
 }
 
 /* ---- queues ---- */
 
-static void queue_close(void *queue) {
+void rdo_ocl_queue_close(void *queue) {
     struct rdo_ocl_queue *dying = queue;
     if (dying->status != NULL) {
         rdo_ocl_page_free(dying->device, RONDO_PAGE_DEVICE, dying->status, sizeof(uint32_t));
@@ -310,7 +398,7 @@ static rondo_backend_result start_queue(struct rdo_ocl_queue *queue) {
     return rdo_ocl_put(queue, (rondo_place){queue->status, 0}, &none, sizeof none, &ignored);
 }
 
-static rondo_backend_result queue_open(void *device, uint32_t index, void **out_queue) {
+rondo_backend_result rdo_ocl_queue_open(void *device, uint32_t index, void **out_queue) {
     (void)index;
     *out_queue = NULL;
     struct rdo_ocl_queue *queue = rdo_alloc_zero(1, sizeof *queue);
@@ -320,7 +408,7 @@ static rondo_backend_result queue_open(void *device, uint32_t index, void **out_
     queue->device = device;
     rondo_backend_result result = start_queue(queue);
     if (result != RONDO_BACKEND_DONE) {
-        queue_close(queue);
+        rdo_ocl_queue_close(queue);
         return result;
     }
     *out_queue = queue;
@@ -341,8 +429,8 @@ const rondo_backend rdo_backend_opencl = {
     .host_address = rdo_ocl_host_address,
     .kernel_load = rdo_ocl_kernel_load,
     .kernel_unload = rdo_ocl_kernel_unload,
-    .queue_open = queue_open,
-    .queue_close = queue_close,
+    .queue_open = rdo_ocl_queue_open,
+    .queue_close = rdo_ocl_queue_close,
     .submit = rdo_ocl_submit,
     .graph_build = rdo_ocl_graph_build,
     .graph_submit = rdo_ocl_graph_submit,

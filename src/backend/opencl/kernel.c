@@ -11,7 +11,7 @@ extern const char rdo_kernel_lang_text[];
 
 #define OPTIONS "-cl-std=CL1.2"
 
-enum { HIDDEN_ARGS = 4, MOST_PIECES = 4, LOG_BYTES = 16384 };
+enum { HIDDEN_ARGS = 4, MOST_PIECES = 4 };
 
 /* Kernel objects of one name that nobody uses now. */
 struct rdo_ocl_pool {
@@ -134,18 +134,28 @@ static void pick_line(const char *log, char *room, size_t size_bytes) {
     snprintf(room, size_bytes, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
+/* What the compiler said, from rdo_alloc; NULL if the driver does not tell. */
+static char *fetch_log(const struct rdo_ocl_device *device, ocl_program object) {
+    size_t size_bytes = 0;
+    if (rdo_ocl.clGetProgramBuildInfo(object, device->id, OCL_PROGRAM_BUILD_LOG, 0, NULL, &size_bytes) != OCL_SUCCESS) {
+        return NULL;
+    }
+    char *log = rdo_alloc_zero(size_bytes + 1, 1); /* not every driver counts or writes the end of the text */
+    if (log != NULL && rdo_ocl.clGetProgramBuildInfo(object, device->id, OCL_PROGRAM_BUILD_LOG, size_bytes, log,
+                                                     NULL) != OCL_SUCCESS) {
+        log[0] = '\0';
+    }
+    return log;
+}
+
 static rondo_backend_result report_log(const struct rdo_ocl_device *device, ocl_program object, const char *name,
                                        rondo_backend_outcome *outcome) {
     char line[sizeof outcome->message] = "";
-    char *log = rdo_alloc_zero(1, LOG_BYTES);
-    size_t size_bytes = 0;
-    if (log != NULL &&
-        rdo_ocl.clGetProgramBuildInfo(object, device->id, OCL_PROGRAM_BUILD_LOG, 0, NULL, &size_bytes) == OCL_SUCCESS &&
-        size_bytes < LOG_BYTES) {
-        (void)rdo_ocl.clGetProgramBuildInfo(object, device->id, OCL_PROGRAM_BUILD_LOG, LOG_BYTES - 1, log, NULL);
+    char *log = fetch_log(device, object);
+    if (log != NULL) {
+        pick_line(log, line, sizeof line);
+        rdo_free(log);
     }
-    pick_line(log != NULL ? log : "", line, sizeof line);
-    rdo_free(log);
     return rdo_ocl_refuse(outcome, RONDO_BACKEND_NOT_RUN, "the text of kernel '%.40s' does not compile: %s", name,
                           line[0] != '\0' ? line : "the driver gives no reason");
 }

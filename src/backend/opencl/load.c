@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/thread.h"
 #include "parts.h"
 
 /* Local, so that its names never stand in for others; and never closed, because drivers start threads of their own. */
@@ -10,7 +11,7 @@ static void *open_library(const char *name) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-struct rdo_ocl_hooks rdo_ocl_hooks = {open_library, dlsym, UINT64_MAX};
+struct rdo_ocl_hooks rdo_ocl_hooks = {open_library, dlsym, UINT64_MAX, rdo_clock_ns};
 struct rdo_ocl_calls rdo_ocl;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,6 +73,27 @@ void rdo_ocl_forget(void) {
     loaded = false;
     atomic_store(&loading_process, 0);
     pthread_mutex_unlock(&lock);
+    rdo_ocl_forget_ways();
+}
+
+static const struct {
+    const char *name;
+    size_t offset_bytes;
+} extension_symbols[] = {
+#define OCL_EXTENSION(result, name, parameters) {#name, offsetof(struct rdo_ocl_extension, name)},
+#include "extensions.def"
+#undef OCL_EXTENSION
+};
+
+bool rdo_ocl_load_extension(ocl_platform platform, struct rdo_ocl_extension *out_calls) {
+    const size_t count = sizeof extension_symbols / sizeof extension_symbols[0];
+    bool whole = true;
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = rdo_ocl.clGetExtensionFunctionAddressForPlatform(platform, extension_symbols[i].name);
+        memcpy((char *)out_calls + extension_symbols[i].offset_bytes, &symbol, sizeof symbol);
+        whole = whole && (symbol != NULL || i + 1 == count); /* the last is of another extension */
+    }
+    return whole;
 }
 
 static const struct {

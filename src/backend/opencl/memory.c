@@ -4,28 +4,17 @@
 
 /* ---- pages ---- */
 
-/* Host pages keep the alignment, and the block that they lie in stands just before them. */
-static void *host_alloc(const struct rdo_ocl_device *device, uint64_t size_bytes) {
-    size_t align_bytes = (size_t)device->alignment_bytes;
-    void *block = rdo_alloc((size_t)size_bytes + align_bytes + sizeof block);
-    if (block == NULL) {
-        return NULL;
-    }
-    uintptr_t start = ((uintptr_t)block + sizeof block + align_bytes - 1) & ~(uintptr_t)(align_bytes - 1);
-    memcpy((char *)start - sizeof block, &block, sizeof block);
-    return (void *)start;
-}
-
-static void host_free(void *page) {
-    void *block;
-    memcpy(&block, (char *)page - sizeof block, sizeof block);
-    rdo_free(block);
-}
-
+/* Where it is fine-grained, the device reaches it wherever the host does, so that host pages are the same. */
 static rondo_backend_result svm_alloc(const struct rdo_ocl_device *device, uint64_t size_bytes, void **out_page) {
     uint64_t fine = device->memory == RDO_OCL_FINE ? OCL_MEM_SVM_FINE_GRAIN_BUFFER : 0;
     *out_page = rdo_ocl.clSVMAlloc(device->context, OCL_MEM_READ_WRITE | fine, (size_t)size_bytes, 0);
     return *out_page != NULL ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL;
+}
+
+static rondo_backend_result meaning_of(int32_t error) {
+    return error == OCL_INVALID_BUFFER_SIZE  ? RONDO_BACKEND_TOO_BIG
+           : error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY
+                                             : RONDO_BACKEND_DEVICE_FULL;
 }
 
 static rondo_backend_result buffer_alloc(const struct rdo_ocl_device *device, uint64_t size_bytes, void **out_page) {
@@ -39,24 +28,61 @@ static rondo_backend_result buffer_alloc(const struct rdo_ocl_device *device, ui
     page->mem = rdo_ocl.clCreateBuffer(device->context, OCL_MEM_READ_WRITE, (size_t)size_bytes, NULL, &error);
     if (page->mem == NULL) {
         rdo_free(page);
-        return error == OCL_INVALID_BUFFER_SIZE  ? RONDO_BACKEND_TOO_BIG
-               : error == OCL_OUT_OF_HOST_MEMORY ? RONDO_BACKEND_NO_MEMORY
-                                                 : RONDO_BACKEND_DEVICE_FULL;
+        return meaning_of(error);
     }
     *out_page = page;
     return RONDO_BACKEND_DONE;
 }
 
+/* What stands just before a host page that is mapped memory of the driver. */
+struct mapping {
+    ocl_mem mem;
+    void *start;
+};
+
+/* Host memory that the driver need not copy on the way to the device: a buffer of its own in the host's memory, mapped
+ * for as long as the page lives. The page keeps the alignment, which a mapped address need not. */
+static rondo_backend_result map_host(const struct rdo_ocl_device *device, uint64_t size_bytes, void **out_page) {
+    size_t align_bytes = (size_t)device->alignment_bytes;
+    size_t total_bytes = (size_t)size_bytes + align_bytes + sizeof(struct mapping);
+    struct mapping mapping;
+    int32_t error = OCL_SUCCESS;
+    mapping.mem = rdo_ocl.clCreateBuffer(device->context, OCL_MEM_READ_WRITE | OCL_MEM_ALLOC_HOST_PTR, total_bytes,
+                                         NULL, &error);
+    if (mapping.mem == NULL) {
+        return meaning_of(error);
+    }
+    mapping.start = rdo_ocl.clEnqueueMapBuffer(device->aside, mapping.mem, 1, OCL_MAP_READ | OCL_MAP_WRITE, 0,
+                                               total_bytes, 0, NULL, NULL, &error);
+    if (mapping.start == NULL) {
+        rdo_ocl.clReleaseMemObject(mapping.mem);
+        return meaning_of(error);
+    }
+    uintptr_t page = ((uintptr_t)mapping.start + sizeof mapping + align_bytes - 1) & ~(uintptr_t)(align_bytes - 1);
+    memcpy((char *)page - sizeof mapping, &mapping, sizeof mapping);
+    *out_page = (void *)page;
+    return RONDO_BACKEND_DONE;
+}
+
+/* The host must not touch the memory once it is unmapped, and nobody does: the driver may end that when it likes. */
+static void unmap_host(const struct rdo_ocl_device *device, void *page) {
+    struct mapping mapping;
+    memcpy(&mapping, (char *)page - sizeof mapping, sizeof mapping);
+    (void)rdo_ocl.clEnqueueUnmapMemObject(device->aside, mapping.mem, mapping.start, 0, NULL, NULL);
+    rdo_ocl.clReleaseMemObject(mapping.mem);
+}
+
+/* ---- pages of both kinds ---- */
+
 rondo_backend_result rdo_ocl_page_alloc(void *device, rondo_page_kind kind, uint64_t size_bytes, void **out_page) {
     const struct rdo_ocl_device *opened = device;
     *out_page = NULL;
     size_bytes = size_bytes != 0 ? size_bytes : 1;
-    if (size_bytes > SIZE_MAX / 4 || (kind == RONDO_PAGE_DEVICE && size_bytes > opened->largest_bytes)) {
+    if (size_bytes > opened->largest_bytes) {
         return RONDO_BACKEND_TOO_BIG;
     }
-    if (kind == RONDO_PAGE_HOST) {
-        *out_page = host_alloc(opened, size_bytes);
-        return *out_page != NULL ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL;
+    if (kind == RONDO_PAGE_HOST && opened->memory != RDO_OCL_FINE) {
+        return map_host(opened, size_bytes, out_page);
     }
     return opened->memory == RDO_OCL_BUFFERS ? buffer_alloc(opened, size_bytes, out_page)
                                              : svm_alloc(opened, size_bytes, out_page);
@@ -65,8 +91,8 @@ rondo_backend_result rdo_ocl_page_alloc(void *device, rondo_page_kind kind, uint
 void rdo_ocl_page_free(void *device, rondo_page_kind kind, void *page, uint64_t size_bytes) {
     const struct rdo_ocl_device *opened = device;
     (void)size_bytes;
-    if (kind == RONDO_PAGE_HOST) {
-        host_free(page);
+    if (kind == RONDO_PAGE_HOST && opened->memory != RDO_OCL_FINE) {
+        unmap_host(opened, page);
     } else if (opened->memory == RDO_OCL_BUFFERS) {
         rdo_ocl.clReleaseMemObject(((struct rdo_ocl_page *)page)->mem);
         rdo_free(page);

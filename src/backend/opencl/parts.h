@@ -15,6 +15,7 @@ struct rdo_ocl_hooks {
     void *(*open_library)(const char *name);               /* NULL: it is not there */
     void *(*find_symbol)(void *library, const char *name); /* NULL: it has no such call */
     uint64_t svm_mask; /* of what a device offers in shared virtual memory, what the backend may use */
+    uint64_t (*clock_ns)(void);                            /* by which ways of replaying are measured */
 };
 extern struct rdo_ocl_hooks rdo_ocl_hooks;
 
@@ -25,6 +26,16 @@ struct rdo_ocl_calls {
 #undef OCL_CALL
 };
 extern struct rdo_ocl_calls rdo_ocl;
+
+/* The calls of extensions, which each platform has for itself. */
+struct rdo_ocl_extension {
+#define OCL_EXTENSION(result, name, parameters) result(*name) parameters;
+#include "extensions.def"
+#undef OCL_EXTENSION
+};
+
+/* Fills what the platform has; false if it lacks a call of cl_khr_command_buffer. */
+bool rdo_ocl_load_extension(ocl_platform platform, struct rdo_ocl_extension *out_calls);
 
 /* Loads the library once. False if it cannot be used; then `reason` says why, and the next call tries again. */
 bool rdo_ocl_load(char *reason, size_t size_bytes);
@@ -38,6 +49,18 @@ const char *rdo_ocl_error_name(int32_t error); /* "CL_OUT_OF_RESOURCES", or "an 
  * byte; buffers need sub-buffers, which begin at multiples of the device's alignment. */
 enum rdo_ocl_memory { RDO_OCL_BUFFERS, RDO_OCL_COARSE, RDO_OCL_FINE };
 
+/* How the launches of a graph are replayed, and why so. */
+enum rdo_ocl_way {
+    RDO_OCL_NOT_CHOSEN,     /* no graph has been built yet */
+    RDO_OCL_NOT_TESTED,     /* the same, and the environment asks for command buffers */
+    RDO_OCL_RECORDED,       /* by command buffers, which were faster */
+    RDO_OCL_RECORDED_ASKED, /* by command buffers, as the environment asks */
+    RDO_OCL_ENQUEUED,       /* one by one, which was faster or as fast */
+    RDO_OCL_ENQUEUED_ASKED, /* one by one, as the environment asks */
+    RDO_OCL_NO_BUFFERS,     /* one by one, since the driver has no command buffers */
+    RDO_OCL_BAD_BUFFERS     /* one by one, since the driver's do not do what they should */
+};
+
 struct rdo_ocl_device {
     ocl_platform platform;
     ocl_device id;
@@ -45,6 +68,11 @@ struct rdo_ocl_device {
     enum rdo_ocl_memory memory;
     bool imports; /* the device reaches all memory of the process */
     bool is_cpu;
+    bool has_recording, has_changes; /* cl_khr_command_buffer; and cl_khr_command_buffer_mutable_dispatch */
+    struct rdo_ocl_extension extension;
+    ocl_queue aside; /* for what belongs to no stream: recording, and mapping host pages */
+    pthread_mutex_t way_lock;
+    enum rdo_ocl_way way; /* under way_lock */
     uint32_t compute_units, max_queues;
     uint64_t memory_bytes, largest_bytes, alignment_bytes;
     size_t max_local;
@@ -179,7 +207,7 @@ rondo_backend_result rdo_ocl_take_status(struct rdo_ocl_queue *queue, rondo_back
 rondo_backend_result rdo_ocl_call_host(const rondo_backend_op *op, rondo_backend_outcome *outcome);
 rondo_backend_result rdo_ocl_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
-/* ---- graphs (graph.c) ---- */
+/* ---- graphs (graph.c, replay.c) ---- */
 
 rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
                                          const rondo_backend_edges *edges, void **out_graph);
@@ -187,5 +215,23 @@ rondo_backend_result rdo_ocl_graph_submit(void *queue, void *graph, uint64_t fir
                                           rondo_backend_outcome *outcome);
 void rdo_ocl_graph_set_value(void *graph, uint64_t node, uint32_t param, const void *value);
 void rdo_ocl_graph_free(void *device, void *graph);
+
+/* ---- queues (device.c) ---- */
+
+rondo_backend_result rdo_ocl_queue_open(void *device, uint32_t index, void **out_queue);
+void rdo_ocl_queue_close(void *queue);
+
+/* ---- the way of replaying (choose.c) ---- */
+
+#define RDO_OCL_GRAPHS "RONDO_OPENCL_GRAPHS"
+
+/* What the environment asks for. False if it is none of the words that it may be. */
+bool rdo_ocl_read_wish(enum rdo_ocl_way *out_way);
+/* Whether graphs of the device record their launches. The first call tests and measures. */
+bool rdo_ocl_records(struct rdo_ocl_device *device);
+/* What is in force, in words. */
+void rdo_ocl_describe_way(struct rdo_ocl_device *device, char *room, size_t size_bytes);
+/* Tests only: forgets what was measured. */
+void rdo_ocl_forget_ways(void);
 
 #endif

@@ -1,36 +1,11 @@
 /* The OpenCL backend's table on a stand-in for the OpenCL library, with each kind of memory that devices have. */
-#include <rondo/rondo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/opencl/opencl.h"
-#include "backend/opencl/parts.h"
-#include "opencl_stub.h"
+#include "opencl_tools.h"
 
 #define the_backend rdo_backend_opencl
 #include "byte_ops.h"
-
-enum { ITEMS = 64 };
-
-static const rondo_param add_params[] = {
-    {"x", RONDO_PARAM_IN, 4, 4, false}, {"y", RONDO_PARAM_OUT, 4, 4, false}, {"k", RONDO_PARAM_VALUE, 4, 4, false}};
-static const rondo_param fail_params[] = {{"y", RONDO_PARAM_INOUT, 4, 4, false},
-                                          {"reason", RONDO_PARAM_VALUE, 4, 4, false}};
-
-static rondo_kernel_desc add_desc(void) {
-    return (rondo_kernel_desc){.name = STUB_ADD, .params = add_params, .param_count = 3,
-                               .source = "# include <rondo/kernel_lang.h>\n" STUB_ADD "\n"};
-}
-
-static rondo_kernel_desc fail_desc(void) {
-    return (rondo_kernel_desc){.name = STUB_FAIL, .params = fail_params, .param_count = 2, .can_fail = true,
-                               .source = "#include <rondo/kernel_lang.h>\n" STUB_FAIL "\n"};
-}
-
-static rondo_kernel_desc plain_desc(void) {
-    return (rondo_kernel_desc){.name = STUB_PLAIN, .params = add_params, .param_count = 3,
-                               .source = "__kernel void " STUB_PLAIN "(...)\n"};
-}
 
 /* ---- finding devices ---- */
 
@@ -133,16 +108,6 @@ static void each_device_has_a_number(void **state) {
 
 /* ---- memory ---- */
 
-static void open_with(struct bench *bench, uint32_t svm) {
-    opencl_stub_install(svm);
-    open_bench(bench, &rdo_backend_opencl, NULL);
-}
-
-static void close_clean(struct bench *bench) {
-    close_bench(bench);
-    assert_int_equal(opencl_stub_live(), 0);
-}
-
 /* [M9] Bits and bytes are easily taken for each other here. */
 static void the_alignment_is_told_in_bytes(void **state) {
     static const uint32_t kinds[] = {STUB_FINE, STUB_COARSE, STUB_BUFFERS};
@@ -205,17 +170,39 @@ static void host_pages_are_aligned_and_absurd_pages_refused(void **state) {
     assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_DEVICE, UINT64_MAX, &page),
                      RONDO_BACKEND_TOO_BIG);
     assert_null(page);
+    assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, UINT64_MAX, &page),
+                     RONDO_BACKEND_TOO_BIG);
+    assert_null(page);
     close_clean(&bench);
 }
 
-/* ---- kernels ---- */
-
-static void *load(struct bench *bench, rondo_kernel_desc desc) {
-    void *kernel = NULL;
-    assert_int_equal(rdo_backend_opencl.kernel_load(bench->device, &desc, &kernel, &bench->outcome),
-                     RONDO_BACKEND_DONE);
-    return kernel;
+/* [M9] Mapped where host and device do not share memory, and shared where they do: the driver copies nothing first. */
+static void host_pages_are_memory_that_the_driver_gave(void **state) {
+    static const uint32_t kinds[] = {STUB_FINE, STUB_COARSE, STUB_BUFFERS};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct bench bench;
+        void *page = NULL;
+        open_with(&bench, kinds[i]);
+        uint64_t live = opencl_stub_live();
+        assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, 100, &page), RONDO_BACKEND_DONE);
+        assert_int_equal(opencl_stub_live(), live + 1);
+        assert_int_equal(opencl_stub.mapped, kinds[i] == STUB_FINE ? 0 : 1);
+        rdo_backend_opencl.page_free(bench.device, RONDO_PAGE_HOST, page, 100);
+        assert_int_equal(opencl_stub.mapped, 0);
+        opencl_stub.fail_at = opencl_stub.calls + 1;
+        assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, 100, &page),
+                         RONDO_BACKEND_DEVICE_FULL);
+        assert_null(page);
+        opencl_stub.fail_at = kinds[i] == STUB_FINE ? 0 : opencl_stub.calls + 2;
+        assert_int_equal(rdo_backend_opencl.page_alloc(bench.device, RONDO_PAGE_HOST, 100, &page),
+                         kinds[i] == STUB_FINE ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL);
+        if (page != NULL) rdo_backend_opencl.page_free(bench.device, RONDO_PAGE_HOST, page, 100);
+        close_clean(&bench);
+    }
 }
+
+/* ---- kernels ---- */
 
 static void expect_refused(struct bench *bench, rondo_kernel_desc desc, rondo_backend_result result,
                            const char *words) {
@@ -310,6 +297,22 @@ static void the_compilers_words_are_in_the_message(void **state) {
     close_clean(&bench);
 }
 
+/* [E4] Compilers that warn of every line of a header give long logs, and the error stands at the end. */
+static void an_error_at_the_end_of_a_long_log_is_found(void **state) {
+    static const size_t sizes[] = {16000, 16384, 100000};
+    static char log[100001];
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct bench bench;
+        open_with(&bench, STUB_FINE);
+        memset(log, 'w', sizes[i]);
+        snprintf(log + sizes[i] - 40, 40, "\nthing.cl:3:5: error: use of 'y'\n");
+        opencl_stub.build_log = log;
+        expect_refused(&bench, add_desc(), RONDO_BACKEND_NOT_RUN, "thing.cl:3:5: error: use of 'y'");
+        close_clean(&bench);
+    }
+}
+
 /* ---- launches ---- */
 
 static rondo_backend_result launch(struct bench *bench, void *kernel, uint64_t x_offset, uint64_t y_offset, int32_t k,
@@ -319,18 +322,6 @@ static rondo_backend_result launch(struct bench *bench, void *kernel, uint64_t x
     rondo_backend_op op = {.kind = RONDO_OP_LAUNCH, .kernel = kernel, .grid = grid, .arg_count = 3, .places = places,
                            .values = values};
     return play(bench, &op);
-}
-
-static void write_numbers(struct bench *bench) {
-    int32_t numbers[1024];
-    for (int32_t i = 0; i < 1024; i++) numbers[i] = i;
-    write_page(bench, numbers, sizeof numbers);
-}
-
-static void expect_number(struct bench *bench, uint64_t index, int32_t expected) {
-    int32_t numbers[1024];
-    read_page(bench, numbers, sizeof numbers);
-    assert_int_equal(numbers[index], expected);
 }
 
 static void launch_with(uint32_t svm) {
@@ -457,27 +448,9 @@ static void a_command_that_the_driver_ends_has_failed(void **state) {
 
 /* ---- graphs ---- */
 
-struct recording {
-    rondo_backend_op ops[6];
-    rondo_place places[6][3];
-    const void *values[6][3];
-    int32_t k[6];
-    uint32_t reason;
-    int host_calls;
-};
-
 static int count_call(void *user) {
     ++*(int *)user;
     return 0;
-}
-
-static void put_add(struct bench *bench, struct recording *r, int at, void *kernel, uint64_t x, uint64_t y, int32_t k) {
-    r->k[at] = k;
-    r->places[at][0] = place_at(bench, x);
-    r->places[at][1] = place_at(bench, y);
-    r->values[at][2] = &r->k[at];
-    r->ops[at] = (rondo_backend_op){.kind = RONDO_OP_LAUNCH, .kernel = kernel, .grid = rondo_grid_1d(1),
-                                    .arg_count = 3, .places = r->places[at], .values = r->values[at]};
 }
 
 /* word 0 -> +1 -> word 32 -> copied to word 64 -> +1 -> word 96 */
@@ -491,10 +464,6 @@ static void *build_chain(struct bench *bench, struct recording *r, void *add) {
     assert_int_equal(rdo_backend_opencl.graph_build(bench->device, r->ops, 3, one_after_another(), &graph),
                      RONDO_BACKEND_DONE);
     return graph;
-}
-
-static rondo_backend_result replay(struct bench *bench, void *graph, uint64_t count) {
-    return rdo_backend_opencl.graph_submit(bench->queue, graph, 0, count, &bench->outcome);
 }
 
 /* [R4] */
@@ -633,10 +602,12 @@ int main(void) {
         cmocka_unit_test(the_host_reaches_only_fine_grained_memory),
         cmocka_unit_test(memory_of_the_caller_is_taken_only_where_the_device_reaches_all_of_it),
         cmocka_unit_test(host_pages_are_aligned_and_absurd_pages_refused),
+        cmocka_unit_test(host_pages_are_memory_that_the_driver_gave),
         cmocka_unit_test(kernels_that_cannot_run_are_refused_at_loading),
         cmocka_unit_test(the_language_takes_the_place_of_the_line_that_includes_it),
         cmocka_unit_test(a_plain_text_is_compiled_as_it_is),
         cmocka_unit_test(the_compilers_words_are_in_the_message),
+        cmocka_unit_test(an_error_at_the_end_of_a_long_log_is_found),
         cmocka_unit_test(a_launch_finds_its_spans_and_values),
         cmocka_unit_test(spans_may_start_anywhere_but_in_devices_without_shared_memory),
         cmocka_unit_test(ranges_cover_the_grid_in_few_sizes),
