@@ -15,7 +15,7 @@ static rondo_status create_buffer(rondo_stream *stream, const char *operation, c
     rdo_memory *memory = NULL;
     rondo_status status = RONDO_OK;
     for (int attempt = 0; attempt < 2; attempt++) {
-        RDO_TRY(rdo_call_begin(&call, stream, operation, NULL));
+        RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
         status = rdo_allocate(&call, request, false, &memory);
         bool pressed = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
                        !rdo_captures_any_recording(&call.engine->captures) &&
@@ -179,7 +179,7 @@ typedef struct transfer {
 
 static rondo_status begin(transfer *t, rondo_stream *stream, rondo_node_kind kind, const char *label) {
     t->op = (rdo_op){.kind = kind, .accesses = t->accesses, .label = label};
-    return rdo_call_begin(&t->call, stream, rdo_op_call(kind), label);
+    return rdo_call_begin_work(&t->call, stream, rdo_op_call(kind), label);
 }
 
 /* Adds the next span to the op; a span that is no good is not added. */

@@ -39,7 +39,7 @@ rondo_status rondo_capture_end(rondo_stream *stream, uint32_t flags, rondo_graph
 rondo_status rondo_capture_abort(rondo_stream *stream) {
     rdo_call call;
     RDO_TRY(rdo_call_begin(&call, stream, "rondo_capture_abort", NULL));
-    const rdo_window *window = &call.queue->window;
+    rdo_window *window = &call.queue->window;
     rondo_status status = RONDO_OK;
     if (rdo_window_is_active(window) && !rdo_call_owns(&call)) {
         status = rdo_fault_raise(&call.where, RONDO_BUSY, "the capture belongs to stream %llu",
@@ -148,7 +148,7 @@ void rondo_graph_release(rondo_graph *handle) {
 
 rondo_status rondo_graph_replay(rondo_graph *handle, rondo_stream *stream) {
     rdo_call call;
-    RDO_TRY(rdo_call_begin(&call, stream, "rondo_graph_replay", NULL));
+    RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_graph_replay", NULL));
     rondo_status status;
     rdo_graph *graph = rdo_graph_at_home(handle, call.queue);
     if (RDO_LIKELY(graph != NULL)) {

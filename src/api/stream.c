@@ -72,7 +72,7 @@ rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *handle, rondo_grid
                           size_t arg_count, const char *label) {
     rdo_call call;
     rondo_status status;
-    RDO_TRY(rdo_call_begin(&call, stream, "rondo_launch", label));
+    RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_launch", label));
     rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
     if (RDO_LIKELY(kernel != NULL)) call.where.kernel = kernel->name;
     if (RDO_UNLIKELY(kernel == NULL || kernel->books != &call.engine->books ||
@@ -142,7 +142,7 @@ rondo_status rondo_host_call(rondo_stream *stream, rondo_host_fn fn, void *user,
     rdo_call call;
     rdo_access room[RDO_MAX_ACCESSES];
     rdo_op op = {.kind = RONDO_NODE_HOST_CALL, .accesses = room, .label = label};
-    RDO_TRY(rdo_call_begin(&call, stream, "rondo_host_call", label));
+    RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_host_call", label));
     rondo_status status = check_accesses(&call, &op, accesses, count);
     if (status == RONDO_OK && fn == NULL) status = rdo_fault_raise(&call.where, RONDO_INVALID, "fn is null");
     if (status == RONDO_OK) status = check_reach(&call, &op);
@@ -271,7 +271,7 @@ void rondo_event_release(rondo_event *handle) {
 static rondo_status issue_event(rondo_stream *stream, rondo_event *handle, rondo_node_kind kind, const char *label) {
     rdo_call call;
     rdo_op op = {.kind = kind, .label = label};
-    RDO_TRY(rdo_call_begin(&call, stream, rdo_op_call(kind), label));
+    RDO_TRY(rdo_call_begin_work(&call, stream, rdo_op_call(kind), label));
     op.event = rdo_object_find(RDO_OBJECT_EVENT, handle);
     rondo_status status = RONDO_OK;
     if (op.event == NULL) {

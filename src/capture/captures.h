@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rondo/types.h>
+
 #include "base/thread.h"
 
 typedef struct rdo_lifecycle rdo_lifecycle;
@@ -29,6 +31,9 @@ void rdo_captures_finish(rdo_captures *captures);
 bool rdo_captures_is_capturing(rdo_captures *captures, uint64_t stream_id);
 /* The same, telling which. */
 bool rdo_captures_phase(rdo_captures *captures, uint64_t stream_id, bool *out_recording);
+/* Work of this stream was refused at a place from which its queue cannot be locked: if it records, its window is doomed
+ * all the same [C8]. */
+void rdo_captures_refused(rdo_captures *captures, uint64_t stream_id, rondo_status refusal);
 /* Whether any stream of the device records. */
 static inline bool rdo_captures_any_recording(rdo_captures *captures) {
     return atomic_load_explicit(&captures->recording, memory_order_acquire) != 0;

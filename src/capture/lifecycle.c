@@ -25,6 +25,16 @@ bool rdo_captures_phase(rdo_captures *captures, uint64_t stream_id, bool *out_re
     return found;
 }
 
+void rdo_captures_refused(rdo_captures *captures, uint64_t stream_id, rondo_status refusal) {
+    if (!rdo_captures_any_recording(captures)) return;
+    rdo_lock_take(&captures->lock);
+    for (rdo_lifecycle *life = captures->list; life != NULL; life = life->next) {
+        bool meant = life->owner == stream_id && life->phase == RONDO_PHASE_RECORDING;
+        if (meant && atomic_load(&life->refused) == RONDO_OK) atomic_store(&life->refused, refusal);
+    }
+    rdo_lock_give(&captures->lock);
+}
+
 bool rdo_captures_is_capturing(rdo_captures *captures, uint64_t stream_id) {
     bool recording;
     return rdo_captures_phase(captures, stream_id, &recording);
@@ -56,6 +66,7 @@ static void go(rdo_lifecycle *life, rondo_phase phase, uint64_t owner) {
     }
     life->phase = phase;
     life->owner = owner;
+    atomic_store(&life->refused, RONDO_OK);
     recount(device);
     rdo_lock_give(&device->lock);
     RDO_ASSERT(rdo_lifecycle_check(life));

@@ -23,6 +23,9 @@ struct rdo_lifecycle {
     rdo_lifecycle *next; /* in the device's list */
     rondo_phase phase;
     uint64_t owner; /* stream id */
+    /* The first work of the owner that was refused inside of a kernel or a host call while it recorded; RONDO_OK: none.
+     * Set under the lock of the device's captures. */
+    _Atomic rondo_status refused;
 };
 
 /* Whose window an end closed. */

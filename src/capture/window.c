@@ -121,6 +121,10 @@ void rdo_window_note(rdo_window *window, const rdo_request *request, uint64_t me
     window->notes.data[window->notes.count++] = (rdo_note){*request, memory_id};
 }
 
+void rdo_window_note_refusal(rdo_window *window) {
+    if (rdo_window_is_recording(window)) rdo_window_fail(window, atomic_load(&window->life.refused));
+}
+
 void rdo_window_fail(rdo_window *window, rondo_status failure) {
     if (rdo_window_is_recording(window) && window->failed == RONDO_OK) window->failed = failure;
 }

@@ -103,6 +103,8 @@ bool rdo_window_prime(rdo_window *window, rdo_memory *staging);
 bool rdo_window_retain(rdo_window *window, rdo_memory *staging);
 /* Notes a reservation, or a release (size RDO_NOTE_RELEASE), of the owner's warm-up [C6]. */
 void rdo_window_note(rdo_window *window, const rdo_request *request, uint64_t memory_id);
+/* Dooms a window that records, if work of its owner was refused where the window itself could not be told. */
+void rdo_window_note_refusal(rdo_window *window);
 /* Dooms the window; the first failure wins [C8]. */
 void rdo_window_fail(rdo_window *window, rondo_status failure);
 

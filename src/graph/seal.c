@@ -264,6 +264,7 @@ rondo_status rdo_graph_seal(rdo_call *call, uint32_t flags, rdo_graph **out_grap
     rdo_engine *engine = call->engine;
     *out_graph = NULL;
     if (!rdo_window_is_recording(window)) return end_without_window(call);
+    rdo_window_note_refusal(window);
     if (!rdo_call_owns(call)) return abandon(call);
     rondo_status status = check_window(call, flags);
     if (status != RONDO_OK) return refuse(call, status);

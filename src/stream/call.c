@@ -59,8 +59,18 @@ rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *oper
     call->engine = stream->engine;
     call->queue = stream->queue;
     rdo_lock_take(&call->queue->lock);
-    if (RDO_UNLIKELY(rdo_call_records(call))) call->where.op_index = call->queue->window.ops.count;
+    if (RDO_UNLIKELY(rdo_call_records(call))) {
+        call->where.op_index = call->queue->window.ops.count;
+        rdo_window_note_refusal(&call->queue->window);
+    }
     return RONDO_OK;
+}
+
+/* The queue's lock may be held by this very thread, so the window learns of it by way of the device's captures. */
+void rdo_call_refused(const void *handle, rondo_status refusal) {
+    rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
+    if (stream == NULL || rondo_status_code(refusal) != RONDO_REENTRANT) return;
+    rdo_captures_refused(&stream->engine->captures, stream->id, refusal);
 }
 
 rondo_status rdo_call_end(rdo_call *call, rondo_status status) {

@@ -73,7 +73,8 @@ void rdo_capture_stop_recording(rdo_engine *engine) {
     books->trim_wanted = false;
 }
 
-rondo_status rdo_capture_aborted(const rdo_window *window, const rdo_where *where, const char *words) {
+rondo_status rdo_capture_aborted(rdo_window *window, const rdo_where *where, const char *words) {
+    rdo_window_note_refusal(window);
     if (!rdo_window_is_recording(window)) return RONDO_OK;
     return window->failed != RONDO_OK ? window->failed : rdo_fault_raise(where, RONDO_ABORTED, "%s", words);
 }

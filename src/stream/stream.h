@@ -20,7 +20,7 @@ rondo_status rdo_capture_begin(rdo_call *call);
 void rdo_capture_leave(rdo_queue *queue, rondo_status reason);
 /* Why a window that its owner leaves gave no graph: what had doomed it, else that it was aborted, in these words.
  * RONDO_OK if it does not record. */
-rondo_status rdo_capture_aborted(const rdo_window *window, const rdo_where *where, const char *words);
+rondo_status rdo_capture_aborted(rdo_window *window, const rdo_where *where, const char *words);
 /* Device lock held: the window no longer counts as recording; a trim that waited for the last one is done. */
 void rdo_capture_stop_recording(rdo_engine *engine);
 /* Device lock held: gives back the counts that recorded operations hold on kernels, host calls and events. */

@@ -532,8 +532,8 @@ static const char *const marks[] = {
     "m  each allocation of the call fails in turn, see tests/fault/doom_test.c",
     "n  others made room for its record; tests/fault/alloc_sweep_test.c meets the rare call that has to",
     "Never in a window: BACKEND and LOST, since the backend is asked for nothing before the seal; BUSY, which only",
-    "neighbours meet; FORBIDDEN, after which nothing is missing; REENTRANT and FORKED, which come from places that",
-    "are in no window.",
+    "neighbours meet; FORBIDDEN, after which nothing is missing; FORKED, which comes from another process. REENTRANT",
+    "comes from inside of another stream's work, and has its cases in tests/conform/capture_inside.c.",
 };
 
 static unsigned calls_of(enum doom_kind kind, rondo_code code) {
