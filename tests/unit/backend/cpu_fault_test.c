@@ -1,10 +1,8 @@
 /* Every allocation of the backend is refused in turn, once for a moment and once for good. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/parts.h"
 #include "backend_tools.h"
+#include "cpu_hooks.h"
 
-static struct rdo_cpu_hooks real;
-static int alive;     /* blocks */
 static int asked;     /* allocations so far */
 static int refused;   /* of those */
 static int first_bad; /* the first allocation that is refused, by number */
@@ -16,13 +14,7 @@ static void *counting_alloc(size_t align_bytes, size_t size_bytes) {
         refused++;
         return NULL;
     }
-    alive++;
-    return real.alloc(align_bytes, size_bytes);
-}
-
-static void counting_release(void *memory, size_t align_bytes, size_t size_bytes) {
-    alive--;
-    real.release(memory, align_bytes, size_bytes);
+    return granting_alloc(align_bytes, size_bytes);
 }
 
 static void nothing(const rondo_native_call *call) {
@@ -99,9 +91,7 @@ static rondo_backend_result run_world(int first, int last, struct world *world) 
     asked = refused = alive = 0;
     first_bad = first;
     last_bad = last;
-    real = rdo_cpu_hooks;
-    rdo_cpu_hooks.alloc = counting_alloc;
-    rdo_cpu_hooks.release = counting_release;
+    take_hooks(counting_alloc);
     rondo_backend_result result = make_world(world);
     end_world(world);
     rdo_cpu_hooks = real;

@@ -1,6 +1,6 @@
 #include "backend/cpu/plan.h"
-#include "backend/cpu/parts.h"
 #include "backend_tools.h"
+#include "cpu_hooks.h"
 
 enum { MOST_NODES = 120, MOST_LINKS = MOST_NODES * 8, BASE = 1000 };
 
@@ -287,28 +287,16 @@ static void large_nodes_are_left_to_the_crew_where_the_graph_is_narrow(void **st
     }
 }
 
-static struct rdo_cpu_hooks real;
-static int granted, alive;
+static int granted;
 
 static void *refusing_alloc(size_t align_bytes, size_t size_bytes) {
-    if (granted-- <= 0) {
-        return NULL;
-    }
-    alive++;
-    return real.alloc(align_bytes, size_bytes);
-}
-
-static void counting_release(void *memory, size_t align_bytes, size_t size_bytes) {
-    alive--;
-    real.release(memory, align_bytes, size_bytes);
+    return granted-- > 0 ? granting_alloc(align_bytes, size_bytes) : NULL;
 }
 
 /* [E3] */
 static void a_plan_without_memory_is_refused_and_nothing_is_lost(void **state) {
     (void)state;
-    real = rdo_cpu_hooks;
-    rdo_cpu_hooks.alloc = refusing_alloc;
-    rdo_cpu_hooks.release = counting_release;
+    take_hooks(refusing_alloc);
     start();
     for (int node = 0; node < 10; node++) {
         add_node(1000);
