@@ -8,7 +8,8 @@
  * the slices that they name, references on snapshots, kernels, callbacks and events.
  *
  * Invariants
- *  1. Every byte that a node may touch lies on a slice that the graph guards, or in a snapshot that it holds [P3].
+ *  1. Every byte that a node may touch lies on a slice that the graph guards, or in a snapshot that it holds [P3]; so
+ *  does every allocation that a node names by a span of no bytes.
  *  2. reads and writes are the union of what the nodes read and write; the graph's own address is among the
  *  writes, so that
  *     replays of one graph always queue up [R6].
@@ -65,6 +66,7 @@ typedef struct rdo_program {
     rdo_bytes_list live_in;     /* of allocations that still have a record */
     rdo_bytes_list written;
     rdo_extent_list reads, writes; /* disjoint, sorted */
+    rdo_extent_list empties;    /* the first byte of each allocation that a node names by a span of no bytes */
     rdo_store **homes;          /* every store with memory of the graph, each once */
     size_t home_count, home_capacity;
     bool has_host_calls;        /* then replays are never fast: a host call may wait for other streams */

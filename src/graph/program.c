@@ -44,7 +44,7 @@ static bool add_home(rdo_program *program, rdo_store *home) {
 
 /* Maps of the flat address space, filled node by node. */
 typedef struct survey {
-    rdo_ranges read, written, live_in;
+    rdo_ranges read, written, live_in, empties;
 } survey;
 
 /* Adds to `live_in` what of [low, high), which is not empty, no earlier node wrote. */
@@ -73,12 +73,19 @@ static bool survey_access(survey *s, const rdo_access *access, bool writes) {
     return true;
 }
 
+/* A span of no bytes keeps its allocation all the same: node and place name it. */
+static bool survey_empty(survey *s, const rdo_access *access) {
+    if (access->page == NULL || (access->row_bytes != 0 && access->rows != 0)) return true;
+    return rdo_ranges_set(&s->empties, access->address, access->address + 1, 0, 0);
+}
+
 static bool survey_op(rdo_program *program, survey *s, const rdo_op *op) {
     if (op->kind == RONDO_NODE_HOST_CALL) program->has_host_calls = true;
     /* All reads come before any write: an op reads its inputs as they were. */
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
         if (!add_home(program, access->home)) return false;
+        if (!survey_empty(s, access)) return false;
         if (rdo_access_reads(access) && !survey_access(s, access, false)) return false;
     }
     for (uint32_t i = 0; i < op->access_count; i++) {
@@ -137,7 +144,8 @@ static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_ra
 
 static bool conclude(rdo_program *program, const survey *s, uint64_t graph_address) {
     rdo_bytes_list records = {0};
-    bool done = take_extents(&program->reads, &s->read, 0) && take_extents(&program->writes, &s->written, 1);
+    bool done = take_extents(&program->reads, &s->read, 0) && take_extents(&program->writes, &s->written, 1) &&
+                take_extents(&program->empties, &s->empties, 0);
     rdo_lock_take(&program->engine->books.lock); /* a temporary's record may be gone, and serve another */
     done = done && list_records(program, &records) && cut(&program->live_in, &records, &s->live_in) &&
            cut(&program->written, &records, &s->written);
@@ -161,6 +169,7 @@ static bool survey_all(rdo_program *program, uint64_t graph_address) {
     rdo_ranges_finish(&s.read);
     rdo_ranges_finish(&s.written);
     rdo_ranges_finish(&s.live_in);
+    rdo_ranges_finish(&s.empties);
     return done;
 }
 
@@ -233,6 +242,7 @@ void rdo_program_delete(rdo_program *program) {
     rdo_free(program->written.data);
     rdo_free(program->reads.data);
     rdo_free(program->writes.data);
+    rdo_free(program->empties.data);
     rdo_free(program->homes);
     rdo_edges_finish(&program->edges);
     rdo_arena_clear(&program->arena);
