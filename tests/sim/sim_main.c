@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kept.h"
 #include "program.h"
 
 enum { MOST_KEPT = 1000, PROGRAM_SECONDS = 20 };
@@ -28,7 +29,7 @@ typedef struct options {
     uint64_t first, seeds, steps;
     bool verbose, one, shrink;
     double seconds;
-    const char *kept;
+    const char *kept, *read, *write;
 } options;
 
 typedef struct seed_list {
@@ -170,22 +171,48 @@ static uint64_t run_list(const seed_list *list, const options *o, double until, 
     return differences;
 }
 
-/* Seeds that once showed a difference, one to a line; what follows the number says which. */
 static size_t read_kept(const char *path, uint64_t *out_seeds) {
-    char line[512];
-    size_t count = 0;
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         perror(path);
         exit(2);
     }
-    while (count < MOST_KEPT && fgets(line, sizeof line, file) != NULL) {
-        char *end;
-        uint64_t seed = strtoull(line, &end, 10);
-        if (end != line) out_seeds[count++] = seed;
-    }
+    size_t count = kept_read(file, out_seeds, MOST_KEPT);
     (void)fclose(file);
     return count;
+}
+
+/* ---- programs as bytes, for tests/fuzz ---- */
+
+enum { MOST_BYTES = 1 << 16 };
+
+static size_t transfer(const char *path, bool reads, uint8_t *bytes, size_t size) {
+    FILE *file = fopen(path, reads ? "rb" : "wb");
+    size_t done = file == NULL ? 0 : reads ? fread(bytes, 1, size, file) : fwrite(bytes, 1, size, file);
+    if (file == NULL || ferror(file) != 0 || fclose(file) != 0) {
+        perror(path);
+        exit(2);
+    }
+    return done;
+}
+
+/* The one program that was asked for. */
+static void load(program *p, const options *o) {
+    static uint8_t bytes[MOST_BYTES];
+    if (o->read == NULL) {
+        program_make(p, o->first, (size_t)o->steps);
+    } else {
+        program_read(p, bytes, transfer(o->read, true, bytes, sizeof bytes));
+    }
+}
+
+static int write_bytes(const options *o) {
+    static uint8_t bytes[MOST_BYTES];
+    program p;
+    load(&p, o);
+    (void)transfer(o->write, false, bytes, program_write(&p, bytes, sizeof bytes));
+    program_free(&p);
+    return 0;
 }
 
 static _Noreturn void usage(int status) {
@@ -199,7 +226,9 @@ static _Noreturn void usage(int status) {
                   "  --seconds S   stop after so long\n"
                   "  --kept FILE   run the seeds of this file first\n"
                   "  --no-shrink   do not look for a shorter program that differs\n"
-                  "  --verbose     print each step of --seed\n");
+                  "  --verbose     print each step of --seed\n"
+                  "  --write FILE  only write the program of --seed as bytes, as tests/fuzz takes them\n"
+                  "  --read FILE   run such bytes, verbosely\n");
     exit(status);
 }
 
@@ -231,6 +260,10 @@ static options parse(int argc, char **argv) {
             o.seconds = strtod(value, NULL);
         } else if (strcmp(name, "--kept") == 0) {
             o.kept = value;
+        } else if (strcmp(name, "--read") == 0) {
+            o.read = value;
+        } else if (strcmp(name, "--write") == 0) {
+            o.write = value;
         } else {
             usage(2);
         }
@@ -240,7 +273,7 @@ static options parse(int argc, char **argv) {
 
 static int run_verbosely(const options *o) {
     program p;
-    program_make(&p, o->first, (size_t)o->steps);
+    load(&p, o);
     printf("seed %llu: %u streams on %u queues, layout %u%s\n", (unsigned long long)p.seed, p.streams, p.queues,
            p.layout, p.debug_fresh ? ", debug_fresh" : "");
     bool good = agrees(&p, true, false);
@@ -258,7 +291,8 @@ int main(int argc, char **argv) {
         perror("rondo-sim");
         return 2;
     }
-    if (o.one && o.verbose) return run_verbosely(&o);
+    if (o.write != NULL) return write_bytes(&o);
+    if (o.read != NULL || (o.one && o.verbose)) return run_verbosely(&o);
     double started = now(), until = o.seconds != 0 ? started + o.seconds : 0;
     if (o.one) o.seeds = 1;
     if (o.kept != NULL) {
