@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +58,14 @@ static void run_one(const program *p, bool verbose) {
     (void)alarm(0);
 }
 
+/* A child that nobody waits for any more would go on for hours. */
+static pid_t fork_child(void) {
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return child;
+}
+
 /* What a program that differs left behind is in no state to be taken down; any other's end is worth a leak check. */
 static _Noreturn void leave(void) {
     (void)fflush(stdout);
@@ -98,9 +107,8 @@ static bool wait_for(pid_t child) {
 }
 
 static bool agrees(const program *p, bool verbose, bool quiet) {
-    (void)fflush(stdout);
     shared->differs = false;
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
         if (quiet && freopen("/dev/null", "w", stderr) == NULL) _exit(3);
         run_one(p, verbose);
@@ -156,8 +164,7 @@ static uint64_t run_list(const seed_list *list, const options *o, double until, 
     shared->at = 0;
     while (shared->at < list->count && differences < most && (until == 0 || now() < until)) {
         shared->differs = false;
-        (void)fflush(stdout);
-        pid_t child = fork();
+        pid_t child = fork_child();
         if (child == 0) {
             run_seeds(list, o, until);
             leave();
