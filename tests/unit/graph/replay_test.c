@@ -2,6 +2,8 @@
  * sources that no test noticed showed. */
 #include "thread/threads.h"
 
+#include <rondo/sim.h>
+
 static gate inside = GATE_INIT, go_on = GATE_INIT;
 
 static int stop_here(void *user, const rondo_host_access *accesses, size_t count) {
@@ -87,9 +89,42 @@ static void a_graph_is_appended_with_the_values_that_still_wait(void **state) {
     close_scene(&s);
 }
 
+static uint64_t submissions(void) {
+    rondo_sim_counts counts;
+    rondo_sim_get_counts(&counts);
+    return counts.calls[RONDO_SIM_GRAPH_SUBMIT];
+}
+
+/* Behind a leading event, the first node is played by itself; nothing is played where none is left. */
+static void a_backend_is_never_asked_to_play_nothing(void **state) {
+    (void)state;
+    rondo_device *device = NULL;
+    rondo_event *event = NULL;
+    rondo_graph *graph = NULL;
+    rondo_device_desc desc = {.max_queues = 1};
+    OK(rondo_device_open("sim", &desc, &device));
+    rondo_stream *stream = stream_on(device, 1, 0);
+    OK(rondo_event_create(device, &event));
+    rondo_buffer x = make_buffer(stream, 0);
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    OK(rondo_event_record(stream, event, NULL));
+    OK(rondo_fill(stream, rondo_whole(x), "", 1, NULL));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    uint64_t before = submissions();
+    OK(rondo_graph_replay(graph, stream));
+    assert_int_equal(submissions() - before, 1);
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    rondo_event_release(event);
+    rondo_stream_release(stream);
+    rondo_device_release(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_is_appended_with_the_values_that_still_wait),
+        cmocka_unit_test(a_backend_is_never_asked_to_play_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
