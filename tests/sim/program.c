@@ -90,6 +90,7 @@ typedef struct maker {
     choices from;
     uint32_t weights[STEP_KINDS], total;
     uint32_t burst_percent, fault_percent;
+    bool blocks; /* temporaries are host blocks, too; seeds that were kept before that was so mean what they meant */
 } maker;
 
 static void add_step(maker *k, uint32_t kind, uint32_t stream) {
@@ -117,10 +118,14 @@ enum { MOST_TEMPORARIES = 12, MOST_IN_ONE_GO = 64 };
 /* What a step does with buffers that come and go: the same in the warm-up and in the window. */
 static size_t make_temporaries(maker *k, program_step *out) {
     static const uint8_t kinds[] = {STEP_CREATE, STEP_FILL_LAST, STEP_FILL_LAST, STEP_USE_LAST, STEP_RELEASE_LAST};
+    static const uint8_t block_kinds[] = {STEP_READ_ASYNC, STEP_WRITE_LIVE, STEP_RELEASE, STEP_WRITE, STEP_RELEASE};
+    bool blocks = k->blocks && choose_below(&k->from, 2) == 0;
     size_t count = choose_below(&k->from, 3) == 0 ? 0 : choose_below(&k->from, MOST_TEMPORARIES);
     for (size_t i = 0; i < count; i++) {
         out[i].kind = i % 4 == 0 ? STEP_CREATE : kinds[choose_below(&k->from, 5)];
+        if (blocks) out[i].kind = i % 4 == 0 ? STEP_HOST_CREATE : block_kinds[choose_below(&k->from, 5)];
         for (int w = 0; w < PROGRAM_WORDS; w++) out[i].words[w] = choose_word(&k->from);
+        if (out[i].kind == STEP_RELEASE) out[i].words[0] &= ~3u; /* a block */
     }
     return count;
 }
@@ -216,7 +221,7 @@ static void keep_library(program *p) {
 }
 
 void program_make(program *p, uint64_t seed, size_t steps) {
-    maker k = {.p = p, .from = choices_of_seed(seed)};
+    maker k = {.p = p, .from = choices_of_seed(seed), .blocks = seed % 8 == 1 || seed % 8 == 3};
     *p = (program){.seed = seed};
     make_room(p, steps + MOST_IN_ONE_GO);
     draw_universe(&k);
