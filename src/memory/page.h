@@ -8,7 +8,7 @@
  *
  * A slice of a window (window != 0) is handed out only to that window's owner, and does not coalesce, from the window's
  * begin to its end. Of host pages it is handed out once only: what the host wrote there when the work was recorded, the
- * snapshot of a write or the bytes of a block, is read by each replay, and another block's bytes must not take its place
+ * snapshot of a write or the bytes of a block, is read by each replay, and nobody else's bytes must take its place
  * [C7]. A guarded slice (guards > 0) belongs to a graph: used or free, it is not handed out, not
  * coalesced, not moved, and its page is not released.
  *
