@@ -3,6 +3,7 @@
 #include "thread/threads.h"
 
 #include <rondo/sim.h>
+#include "unit.h"
 
 static gate inside = GATE_INIT, go_on = GATE_INIT;
 
@@ -121,10 +122,143 @@ static void a_backend_is_never_asked_to_play_nothing(void **state) {
     rondo_device_release(device);
 }
 
+/* ---- failures ---- */
+
+typedef struct plain {
+    rondo_device *device;
+    rondo_stream *stream;
+    kernels k;
+    rondo_buffer x, y;
+} plain;
+
+static plain open_plain(void) {
+    plain p = {.device = open_cpu(1)};
+    p.stream = stream_on(p.device, 1, 0);
+    p.k = load_kernels(p.device);
+    p.x = make_buffer(p.stream, 1);
+    p.y = make_buffer(p.stream, 2);
+    OK(rondo_capture_prepare(p.stream));
+    OK(rondo_capture_begin(p.stream));
+    return p;
+}
+
+static void close_plain(plain *p, rondo_graph *graph) {
+    rondo_graph_release(graph);
+    rondo_buffer_release(p->x);
+    rondo_buffer_release(p->y);
+    release_kernels(&p->k);
+    rondo_stream_release(p->stream);
+    expect_empty(p->device);
+    rondo_device_release(p->device);
+}
+
+static rondo_graph *end(plain *p) {
+    rondo_graph *graph = NULL;
+    OK(rondo_capture_end(p->stream, RONDO_END_DEFAULT, &graph));
+    return graph;
+}
+
+static uint64_t id_of(rondo_graph *graph) {
+    rondo_graph_info info;
+    OK(rondo_graph_get_info(graph, &info));
+    return info.id;
+}
+
+/* 0 stands for no graph where failures are told apart, so the first of the process is not 0 either. */
+static void graphs_are_numbered_from_one(void **state) {
+    (void)state;
+    plain p = open_plain();
+    OK(launch_bump(p.stream, &p.k, p.x));
+    rondo_graph *first = end(&p), *second = NULL;
+    OK(rondo_capture_prepare(p.stream));
+    OK(rondo_capture_begin(p.stream));
+    OK(launch_bump(p.stream, &p.k, p.x));
+    second = end(&p);
+    assert_int_equal(id_of(first), 1);
+    assert_int_equal(id_of(second), 2);
+    rondo_graph_release(second);
+    close_plain(&p, first);
+}
+
+/* [E1] */
+static void a_node_that_fails_names_the_replay_its_kernel_and_its_place(void **state) {
+    (void)state;
+    plain p = open_plain();
+    rondo_fault fault;
+    OK(launch_bump(p.stream, &p.k, p.x));
+    OK(launch_fail(p.stream, &p.k, p.y));
+    rondo_graph *graph = end(&p);
+    OK(rondo_graph_replay(graph, p.stream));
+    rondo_status status = rondo_stream_sync(p.stream);
+    expect(status, RONDO_KERNEL);
+    OK(rondo_fault_get(status, &fault));
+    assert_string_equal(fault.operation, "rondo_graph_replay");
+    assert_string_equal(fault.kernel, "fail");
+    assert_int_equal(fault.op_index, 1);
+    assert_int_equal(fault.stream_id, rondo_stream_id(p.stream));
+    close_plain(&p, graph);
+}
+
+static uint64_t failures_of(const plain *p) {
+    rondo_device_stats stats;
+    OK(rondo_device_get_stats(p->device, &stats));
+    return stats.replay_failures;
+}
+
+/* [R1] */
+static void a_replay_whose_input_is_spoiled_is_counted_as_a_failure(void **state) {
+    (void)state;
+    plain p = open_plain();
+    OK(launch_copy(p.stream, &p.k, p.x, p.y));
+    rondo_graph *graph = end(&p);
+    OK(launch_fail(p.stream, &p.k, p.x));
+    uint64_t before = failures_of(&p);
+    expect(rondo_graph_replay(graph, p.stream), RONDO_TAINTED);
+    assert_int_equal(failures_of(&p) - before, 1);
+    close_plain(&p, graph);
+}
+
+/* A replay of a graph that changes x and writes rows of y, which is spoiled and to be released. Returns whether it met
+ * the end of memory. */
+static bool replay_with(uint64_t granted) {
+    plain p = open_plain();
+    rondo_buffer z = RONDO_NO_BUFFER;
+    OK(rondo_capture_abort(p.stream));
+    z = make_buffer(p.stream, 3);
+    rondo_rect to = {rondo_whole(p.y), 16}, from = {rondo_whole(z), 16};
+    OK(rondo_capture_prepare(p.stream));
+    OK(rondo_capture_begin(p.stream));
+    OK(launch_bump(p.stream, &p.k, p.x));
+    OK(rondo_copy_2d(p.stream, to, from, 4, BYTES / 16, "rows"));
+    rondo_graph *graph = end(&p);
+    OK(launch_fail(p.stream, &p.k, p.y));
+    starve(granted, false);
+    rondo_status status = rondo_graph_replay(graph, p.stream);
+    bool refused = feed() != 0;
+    if (status != RONDO_OK) expect(status, RONDO_NO_HOST_MEMORY);
+    OK(rondo_graph_replay(graph, p.stream));
+    assert_int_equal(read_even(p.stream, p.x), status != RONDO_OK ? 2 : 3);
+    rondo_buffer_release(z);
+    close_plain(&p, graph);
+    return refused;
+}
+
+/* [R2] [E3] Nothing ran, so nothing is lost. */
+static void a_replay_that_found_no_memory_does_not_stop_the_next(void **state) {
+    uint64_t granted = 0;
+    (void)state;
+    while (replay_with(granted)) granted++;
+    assert_int_not_equal(granted, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(graphs_are_numbered_from_one), /* first */
         cmocka_unit_test(a_graph_is_appended_with_the_values_that_still_wait),
         cmocka_unit_test(a_backend_is_never_asked_to_play_nothing),
+        cmocka_unit_test(a_node_that_fails_names_the_replay_its_kernel_and_its_place),
+        cmocka_unit_test(a_replay_whose_input_is_spoiled_is_counted_as_a_failure),
+        cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
