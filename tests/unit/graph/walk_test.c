@@ -65,9 +65,40 @@ static void each_row_of_a_rectangle_is_a_span_of_its_own(void **state) {
     close_stage(&s);
 }
 
+static bool is_zero(const void *data, size_t size) {
+    const uint8_t *bytes = data;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0) return false;
+    }
+    return true;
+}
+
+/* [E2] Who does not look at the answer finds nothing, rather than what was there before. */
+static void what_is_refused_is_answered_with_zeros(void **state) {
+    rondo_node_info info;
+    rondo_node_span span;
+    uint64_t node = 7;
+    stage s;
+    (void)state;
+    open_stage(&s);
+    assert_int_equal(rondo_fill(s.stream, rondo_whole(s.x), "", 1, NULL), RONDO_OK);
+    rondo_graph *graph = end(&s);
+    memset(&info, 0xff, sizeof info);
+    memset(&span, 0xff, sizeof span);
+    assert_int_equal(rondo_status_code(rondo_graph_get_node(graph, 1, &info)), RONDO_RANGE);
+    assert_int_equal(rondo_status_code(rondo_graph_get_node_span(graph, 0, 1, &span)), RONDO_RANGE);
+    assert_int_equal(rondo_status_code(rondo_graph_get_predecessor(graph, 0, 0, &node)), RONDO_RANGE);
+    assert_true(is_zero(&info, sizeof info));
+    assert_true(is_zero(&span, sizeof span));
+    assert_int_equal(node, 0);
+    rondo_graph_release(graph);
+    close_stage(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_of_a_rectangle_is_a_span_of_its_own),
+        cmocka_unit_test(what_is_refused_is_answered_with_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
