@@ -59,6 +59,18 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
+typedef struct text {
+    char bytes[4096];
+    size_t length;
+} text;
+
+static void keep(void *user, const char *bytes, size_t length) {
+    text *t = user;
+    NEED(t->length + length < sizeof t->bytes);
+    memcpy(t->bytes + t->length, bytes, length);
+    t->length += length;
+}
+
 static rondo_graph *outer;
 
 static void append_while_it_runs(int index, void *user) {
@@ -71,6 +83,9 @@ static void append_while_it_runs(int index, void *user) {
     gate_await(&inside, 1);
     rondo_update update = rondo_update_value(1, "value", &seven, 8);
     NEED_OK(rondo_graph_update(s->graph, &update, 1));
+    text now = {.length = 0};
+    NEED_OK(rondo_graph_dump(s->graph, RONDO_DUMP_TEXT, keep, &now));
+    NEED(strstr(now.bytes, "value=0700000000000000") != NULL); /* little-endian */
     NEED_OK(rondo_capture_prepare(s->a));
     NEED_OK(rondo_capture_begin(s->a));
     NEED_OK(rondo_graph_replay(s->graph, s->a));
@@ -78,7 +93,7 @@ static void append_while_it_runs(int index, void *user) {
     gate_set(&go_on, 1);
 }
 
-/* [R8] [R9] Of the first parameter, too: the update still waits for the replay to end. */
+/* [R8] [R9] Of the first parameter, too: the update still waits for the replay to end, and is told as if it did not. */
 static void a_graph_is_appended_with_the_values_that_still_wait(void **state) {
     (void)state;
     scene s = open_scene();
@@ -119,6 +134,35 @@ static void a_backend_is_never_asked_to_play_nothing(void **state) {
     rondo_buffer_release(x);
     rondo_event_release(event);
     rondo_stream_release(stream);
+    rondo_device_release(device);
+}
+
+/* [R3] [O4] Memory of another queue is not looked after by this one alone. */
+static void a_graph_on_memory_of_two_queues_waits_for_both(void **state) {
+    (void)state;
+    rondo_device *device = open_cpu(2);
+    rondo_stream *a = stream_on(device, 2, 0), *b = stream_on(device, 2, 1);
+    kernels k = load_kernels(device);
+    rondo_buffer x = make_buffer(a, 1), z = make_buffer(b, 3);
+    rondo_graph *graph = NULL;
+    void *data = NULL;
+    OK(rondo_capture_prepare(a));
+    OK(rondo_capture_begin(a));
+    OK(launch_bump(a, &k, x));
+    OK(launch_bump(a, &k, z));
+    OK(rondo_capture_end(a, RONDO_END_DEFAULT, &graph));
+    OK(rondo_map(b, rondo_whole(z), RONDO_READS, &data));
+    expect(rondo_graph_replay(graph, a), RONDO_BUSY);
+    assert_int_equal(*(const uint64_t *)data, 3);
+    OK(rondo_unmap(b, rondo_whole(z)));
+    OK(rondo_graph_replay(graph, a));
+    assert_int_equal(read_even(b, z), 4);
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    rondo_buffer_release(z);
+    release_kernels(&k);
+    rondo_stream_release(a);
+    rondo_stream_release(b);
     rondo_device_release(device);
 }
 
@@ -256,6 +300,7 @@ int main(void) {
         cmocka_unit_test(graphs_are_numbered_from_one), /* first */
         cmocka_unit_test(a_graph_is_appended_with_the_values_that_still_wait),
         cmocka_unit_test(a_backend_is_never_asked_to_play_nothing),
+        cmocka_unit_test(a_graph_on_memory_of_two_queues_waits_for_both),
         cmocka_unit_test(a_node_that_fails_names_the_replay_its_kernel_and_its_place),
         cmocka_unit_test(a_replay_whose_input_is_spoiled_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),

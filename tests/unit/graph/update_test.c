@@ -96,11 +96,56 @@ static void all_new_buffers_of_an_update_are_guarded_once(void **state) {
     close_scene(&s);
 }
 
+/* The last of as many parameters as there may be. */
+static void last_native(const rondo_native_call *call) {
+    uint64_t *x = call->args[0];
+    for (uint64_t i = call->first; i < call->last; i++) memcpy(&x[i], call->args[RONDO_MAX_PARAMS - 1], 8);
+}
+
+static rondo_kernel *load_last(const scene *s) {
+    static rondo_param params[RONDO_MAX_PARAMS] = {{"x", RONDO_PARAM_OUT, 8, 8, false}};
+    static char names[RONDO_MAX_PARAMS][8];
+    for (int i = 1; i < RONDO_MAX_PARAMS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "v%d", i);
+        params[i] = (rondo_param){names[i], RONDO_PARAM_VALUE, 8, 8, false};
+    }
+    return load(s->device, "last", last_native, params, RONDO_MAX_PARAMS);
+}
+
+/* [R9] A value stays as it was updated when a buffer changes later, whichever parameter it is. */
+static void a_value_of_the_last_parameter_outlives_an_update_of_buffers(void **state) {
+    (void)state;
+    scene s = open_scene();
+    rondo_kernel *last = load_last(&s);
+    rondo_arg args[RONDO_MAX_PARAMS] = {rondo_arg_buffer(s.x)};
+    uint64_t one = 1, seven = 7;
+    rondo_graph *graph = NULL;
+    for (int i = 1; i < RONDO_MAX_PARAMS; i++) args[i] = rondo_arg_value(&one, 8);
+    OK(rondo_capture_prepare(s.stream));
+    OK(rondo_capture_begin(s.stream));
+    OK(rondo_launch(s.stream, last, rondo_grid_1d(WORDS), args, RONDO_MAX_PARAMS, NULL));
+    OK(rondo_capture_end(s.stream, RONDO_END_DEFAULT, &graph));
+    const rondo_update value = rondo_update_value(0, "v31", &seven, 8);
+    const rondo_update span = rondo_update_span(0, "x", rondo_whole(s.y));
+    OK(rondo_graph_update(graph, &value, 1));
+    OK(rondo_graph_replay(graph, s.stream));
+    assert_int_equal(read_even(s.stream, s.x), 7);
+    seven = 8; /* copied: what is updated once more goes where the first update went */
+    OK(rondo_graph_update(graph, &value, 1));
+    OK(rondo_graph_update(graph, &span, 1));
+    OK(rondo_graph_replay(graph, s.stream));
+    assert_int_equal(read_even(s.stream, s.y), 8);
+    rondo_graph_release(graph);
+    rondo_kernel_release(last);
+    close_scene(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_update_names_no_kernel_but_its_own),
         cmocka_unit_test(an_aliased_update_names_node_and_kernel_and_no_stream),
         cmocka_unit_test(all_new_buffers_of_an_update_are_guarded_once),
+        cmocka_unit_test(a_value_of_the_last_parameter_outlives_an_update_of_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
