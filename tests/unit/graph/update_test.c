@@ -2,6 +2,8 @@
  * noticed showed. */
 #include "thread/threads.h"
 
+#include "unit.h"
+
 typedef struct scene {
     rondo_device *device;
     rondo_stream *stream;
@@ -140,12 +142,57 @@ static void a_value_of_the_last_parameter_outlives_an_update_of_buffers(void **s
     close_scene(&s);
 }
 
+enum { MANY = 24 };
+
+/* Sends each of many nodes to a buffer of its own, while memory ends after `granted` allocations. Returns whether it
+ * did end. */
+static bool update_many(uint64_t granted) {
+    scene s = open_scene();
+    rondo_buffer old[MANY], new[MANY];
+    rondo_update updates[MANY];
+    rondo_graph *graph = NULL;
+    for (int i = 0; i < MANY; i++) {
+        old[i] = make_buffer(s.stream, 10);
+        new[i] = make_buffer(s.stream, 20);
+        updates[i] = rondo_update_span((uint64_t)i, "x", rondo_whole(new[i]));
+    }
+    OK(rondo_capture_prepare(s.stream));
+    OK(rondo_capture_begin(s.stream));
+    for (int i = 0; i < MANY; i++) OK(launch_bump(s.stream, &s.k, old[i]));
+    OK(rondo_capture_end(s.stream, RONDO_END_DEFAULT, &graph));
+    starve(granted, false);
+    rondo_status status = rondo_graph_update(graph, updates, MANY);
+    bool refused = feed() != 0;
+    if (status != RONDO_OK) expect(status, RONDO_NO_HOST_MEMORY);
+    OK(rondo_graph_replay(graph, s.stream));
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(graphs_of(old[i]), status == RONDO_OK ? 0 : 1);
+        assert_int_equal(graphs_of(new[i]), status == RONDO_OK ? 1 : 0);
+        assert_int_equal(read_even(s.stream, old[i]), status == RONDO_OK ? 10 : 11);
+        assert_int_equal(read_even(s.stream, new[i]), status == RONDO_OK ? 21 : 20);
+        rondo_buffer_release(old[i]);
+        rondo_buffer_release(new[i]);
+    }
+    rondo_graph_release(graph);
+    close_scene(&s);
+    return refused;
+}
+
+/* [R9] [E3] All or nothing, wherever memory ends; the address sanitizer sees what is left over. */
+static void an_update_that_finds_no_memory_changes_nothing(void **state) {
+    uint64_t granted = 0;
+    (void)state;
+    while (update_many(granted)) granted++;
+    assert_true(granted > 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_update_names_no_kernel_but_its_own),
         cmocka_unit_test(an_aliased_update_names_node_and_kernel_and_no_stream),
         cmocka_unit_test(all_new_buffers_of_an_update_are_guarded_once),
         cmocka_unit_test(a_value_of_the_last_parameter_outlives_an_update_of_buffers),
+        cmocka_unit_test(an_update_that_finds_no_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
