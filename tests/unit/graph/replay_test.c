@@ -262,6 +262,23 @@ static void a_replay_whose_input_is_spoiled_is_counted_as_a_failure(void **state
     close_plain(&p, graph);
 }
 
+/* [C13] */
+static void a_replay_of_a_neighbour_of_a_window_is_counted_as_a_failure(void **state) {
+    (void)state;
+    plain p = open_plain();
+    OK(launch_bump(p.stream, &p.k, p.x));
+    rondo_graph *graph = end(&p);
+    rondo_stream *neighbour = stream_on(p.device, 1, 0);
+    uint64_t before = failures_of(&p);
+    OK(rondo_capture_prepare(p.stream));
+    OK(rondo_capture_begin(p.stream));
+    expect(rondo_graph_replay(graph, neighbour), RONDO_BUSY);
+    assert_int_equal(failures_of(&p) - before, 1);
+    OK(rondo_capture_abort(p.stream));
+    rondo_stream_release(neighbour);
+    close_plain(&p, graph);
+}
+
 /* A replay of a graph that changes x and writes rows of y, which is spoiled and to be released. Returns whether it met
  * the end of memory. */
 static bool replay_with(uint64_t granted) {
@@ -303,6 +320,7 @@ int main(void) {
         cmocka_unit_test(a_graph_on_memory_of_two_queues_waits_for_both),
         cmocka_unit_test(a_node_that_fails_names_the_replay_its_kernel_and_its_place),
         cmocka_unit_test(a_replay_whose_input_is_spoiled_is_counted_as_a_failure),
+        cmocka_unit_test(a_replay_of_a_neighbour_of_a_window_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
