@@ -6,9 +6,10 @@ is made in a copy of the tree, in build/mutate; the copy is built again as far a
 the fastest first, until one fails: then the change is killed. One that does not compile does not count.
 
 What survives is either no change at all in what the library does, or a test that is missing. Survivors that somebody
-has looked at stand in tests/mutation/survivors.txt with a reason; any other makes this program fail.
+has looked at stand in tests/mutation/survivors.txt with a reason; any other makes this program fail, or, with --gate,
+one more than it lets pass.
 
-usage: mutate.py [--count N] [--seed S] [--file F ...] [--minutes M] [--list]
+usage: mutate.py [--count N] [--seed S] [--file F ...] [--minutes M] [--gate P] [--list]
 """
 import argparse
 import json
@@ -236,7 +237,7 @@ def known_survivors():
             if line.startswith("src/")}
 
 
-def report(results):
+def report(results, gate):
     print("\nfile                          killed  survived  not compiled")
     for path in sorted({mutant.path for mutant, _ in results}):
         verdicts = [verdict for mutant, verdict in results if mutant.path == path]
@@ -250,7 +251,7 @@ def report(results):
           f"{len(left) - len(fresh)} survivors are listed with a reason, {len(fresh)} are not")
     for mutant in fresh:
         print(f"  {mutant}")
-    return 1 if fresh else 0
+    return 1 if 100 * len(fresh) > (100 - gate) * max(1, killed + len(left)) else 0
 
 
 def main():
@@ -259,6 +260,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
     parser.add_argument("--file", action="append", help="only in this file or pattern")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
+    parser.add_argument("--gate", type=float, default=100, help="percent that must be killed or listed (100)")
     parser.add_argument("--list", action="store_true", help="list the changes and make none")
     options = parser.parse_args()
     mutants = list(all_mutants(options.file or FILES))
@@ -280,7 +282,7 @@ def main():
         verdict = judge(mutant, tests, limits)
         results.append((mutant, verdict))
         print(f"{verdict or 'SURVIVES':24} {mutant}", flush=True)
-    return report(results)
+    return report(results, options.gate)
 
 
 if __name__ == "__main__":
