@@ -88,11 +88,19 @@ static void the_dot_form_quotes_the_names_of_parameters(void **state) {
     free(dot);
 }
 
+static void the_dot_form_names_label_kernel_grid_and_bytes(void **state) {
+    (void)state;
+    char *dot = dump_of("kern", "x", "a label", RONDO_DUMP_DOT);
+    assert_non_null(strstr(dot, "n0 [label=\"0: a label\\nkern 1x1x1\\nx=inout b0[0..4)\"]"));
+    free(dot);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_has_a_line_for_each_node_whatever_its_names_hold),
         cmocka_unit_test(a_text_holds_a_long_label_to_its_end),
         cmocka_unit_test(the_dot_form_quotes_the_names_of_parameters),
+        cmocka_unit_test(the_dot_form_names_label_kernel_grid_and_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Sealing where other tests do not look closely: a change of the sources that no test noticed showed it. */
+/* Sealing where other tests do not look closely: changes of the sources that no test noticed showed it. */
 #include "thread/threads.h"
 
 #include "base/objects.h"
@@ -49,9 +49,33 @@ static void a_seal_that_finds_no_memory_leaves_a_claim_and_nothing_else(void **s
     rondo_device_release(device);
 }
 
+/* [M6] */
+static void a_graph_tells_how_many_bytes_its_values_take(void **state) {
+    (void)state;
+    rondo_device *device = open_cpu(1);
+    rondo_stream *stream = stream_on(device, 1, 0);
+    kernels k = load_kernels(device);
+    rondo_buffer x = make_buffer(stream, 1);
+    rondo_graph *graph = NULL;
+    rondo_graph_info info;
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    for (uint64_t i = 0; i < 3; i++) OK(launch_pair(stream, &k, x, i, 6));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    OK(rondo_graph_get_info(graph, &info));
+    assert_int_equal(info.metadata_bytes, 3 * 2 * 16); /* each value begins at a multiple of 16 */
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    release_kernels(&k);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seal_that_finds_no_memory_leaves_a_claim_and_nothing_else),
+        cmocka_unit_test(a_graph_tells_how_many_bytes_its_values_take),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
