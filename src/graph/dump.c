@@ -32,6 +32,18 @@ static void add(dump *d, const char *format, ...) {
     d->length += length;
 }
 
+/* A name or label of the user's: it neither ends a line nor a quoted string, whatever it holds, and is never cut. */
+static void add_escaped(dump *d, const char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') add(d, "\\");
+        if (*text == '\n') {
+            add(d, "\\n");
+        } else {
+            add(d, "%c", *text);
+        }
+    }
+}
+
 static uint64_t name_of(dump *d, uint64_t memory_id) {
     const rdo_range *known = rdo_ranges_find(&d->names, memory_id, memory_id + 1);
     if (known != NULL) return known->value - 1;
@@ -45,7 +57,10 @@ static const char *mode_text(uint32_t mode) {
 
 /* "x=in b0[0..256)" */
 static void add_access(dump *d, const rdo_op *op, const rdo_access *access) {
-    if (op->kind == RONDO_NODE_LAUNCH) add(d, "%s=", op->kernel->params[access->param].name);
+    if (op->kind == RONDO_NODE_LAUNCH) {
+        add_escaped(d, op->kernel->params[access->param].name);
+        add(d, "=");
+    }
     add(d, "%s %c%llu[%llu..%llu)", mode_text(access->mode), access->host ? 'h' : 'b',
         (unsigned long long)name_of(d, access->id), (unsigned long long)access->low,
         (unsigned long long)rdo_access_high(access));
@@ -61,7 +76,8 @@ static void add_value(dump *d, const rdo_op *op, uint64_t node, uint32_t param) 
     for (const rdo_patch *patch = d->graph->patches; patch != NULL; patch = patch->next) {
         if (patch->program == NULL && patch->node == node && patch->param == param) bytes = patch->value;
     }
-    add(d, "%s=", op->kernel->params[param].name);
+    add_escaped(d, op->kernel->params[param].name);
+    add(d, "=");
     for (uint32_t i = 0; i < op->kernel->params[param].size_bytes; i++) add(d, "%02x", bytes[i]);
 }
 
@@ -83,7 +99,9 @@ static void add_arguments(dump *d, const rdo_op *op, uint64_t node) {
 static void add_title(dump *d, const rdo_op *op) {
     add(d, "%s", rdo_op_name(op->kind));
     if (op->kind != RONDO_NODE_LAUNCH) return;
-    add(d, " %s %llux%llux%llu", op->kernel->name, (unsigned long long)op->grid.x, (unsigned long long)op->grid.y,
+    add(d, " ");
+    add_escaped(d, op->kernel->name);
+    add(d, " %llux%llux%llu", (unsigned long long)op->grid.x, (unsigned long long)op->grid.y,
         (unsigned long long)op->grid.z);
 }
 
@@ -93,23 +111,15 @@ static void add_text_node(dump *d, uint64_t node) {
     add(d, "%llu: ", (unsigned long long)node);
     add_title(d, op);
     add_arguments(d, op, node);
-    if (op->label != NULL) add(d, " label=\"%s\"", op->label);
+    if (op->label != NULL) {
+        add(d, " label=\"");
+        add_escaped(d, op->label);
+        add(d, "\"");
+    }
     for (uint64_t e = edges->first[node]; e < edges->first[node + 1]; e++) {
         add(d, e == edges->first[node] ? " after %llu" : ",%llu", (unsigned long long)edges->list[e]);
     }
     add(d, "\n");
-}
-
-/* Text inside a quoted DOT string. */
-static void add_escaped(dump *d, const char *text) {
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') add(d, "\\");
-        if (*text == '\n') {
-            add(d, "\\n");
-        } else {
-            add(d, "%c", *text);
-        }
-    }
 }
 
 static void add_dot_node(dump *d, uint64_t node) {

@@ -8,7 +8,8 @@
  * the slices that they name, references on snapshots, kernels, callbacks and events.
  *
  * Invariants
- *  1. Every byte that a node may touch lies on a slice that the graph guards, or in a snapshot that it holds [P3].
+ *  1. Every byte that a node may touch lies on a slice that the graph guards, or in a snapshot that it holds [P3]; so
+ *  does every allocation that a node names by a span of no bytes.
  *  2. reads and writes are the union of what the nodes read and write; the graph's own address is among the
  *  writes, so that
  *     replays of one graph always queue up [R6].
@@ -58,6 +59,7 @@ typedef struct rdo_survey {
     rdo_edges edges;
     rdo_extent_list live_in; /* read before any node wrote it */
     rdo_extent_list reads, writes;
+    rdo_extent_list empties; /* the first byte of each allocation that a node names by a span of no bytes */
 } rdo_survey;
 
 /* Everything about the nodes that follows from their ops and buffers. Made whole, replaced whole. */

@@ -193,6 +193,17 @@ static void sort_nodes(uint64_t *nodes, size_t count) {
     }
 }
 
+/* A span of no bytes keeps its allocation all the same: node and place name it. */
+static bool note_empty(walker *w, const rdo_access *access) {
+    rdo_extent_list *empties = &w->survey->empties;
+    if (access->page == NULL || (access->row_bytes != 0 && access->rows != 0)) return true;
+    bool again = empties->count != 0 && empties->data[empties->count - 1].low == access->address;
+    if (again) return true;
+    if (!rdo_grow(&empties->data, &empties->capacity, empties->count + 1, sizeof *empties->data)) return false;
+    empties->data[empties->count++] = (rdo_extent){access->address, access->address + 1};
+    return true;
+}
+
 /* First what the node depends on, by all its accesses, since it reads its inputs as they were; then what it leaves
  * behind. */
 static bool walk_node(walker *w, rdo_op *const *ops) {
@@ -201,6 +212,7 @@ static bool walk_node(walker *w, rdo_op *const *ops) {
     size_t begin = edges->first[w->node] = edges->list_count;
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
+        if (!note_empty(w, access)) return false;
         if (rdo_access_reads(access) && !visit_rows(w, access, depend_read)) return false;
         if (rdo_access_writes(access) && !visit_rows(w, access, depend_write)) return false;
     }
@@ -241,6 +253,16 @@ static bool list_pieces(const walker *w, bool (*is_listed)(const piece *p), rdo_
     return true;
 }
 
+/* Sorted, each once. */
+static void sort_empties(rdo_extent_list *empties) {
+    size_t kept = 0;
+    rdo_extents_sort(empties->data, empties->count);
+    for (size_t i = 0; i < empties->count; i++) {
+        if (kept == 0 || empties->data[kept - 1].low != empties->data[i].low) empties->data[kept++] = empties->data[i];
+    }
+    empties->count = kept;
+}
+
 bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count) {
     walker w = {.survey = survey};
     *survey = (rdo_survey){.edges.first = rdo_alloc_zero((size_t)count + 1, sizeof *survey->edges.first)};
@@ -250,6 +272,7 @@ bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count) {
     if (done) survey->edges.first[count] = survey->edges.list_count;
     done = done && list_pieces(&w, is_live_in, &survey->live_in) && list_pieces(&w, is_read, &survey->reads) &&
            list_pieces(&w, is_written, &survey->writes);
+    sort_empties(&survey->empties);
     rdo_free(w.pieces);
     rdo_free(w.followed);
     rdo_arena_clear(&w.arena);
@@ -263,5 +286,6 @@ void rdo_survey_finish(rdo_survey *survey) {
     rdo_free(survey->live_in.data);
     rdo_free(survey->reads.data);
     rdo_free(survey->writes.data);
+    rdo_free(survey->empties.data);
     *survey = (rdo_survey){0};
 }

@@ -50,15 +50,15 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     graph->applied = patch;
 }
 
-
-/* Whether some node touches bytes of the slice. Asked by address, since a temporary's slice may have been cut up for
- * later ones of the same window: then its access names the first piece only. */
+/* Whether some node touches bytes of the slice, or names it by a span of none. Asked by address, since a temporary's
+ * slice may have been cut up for later ones of the same window: then its access names the first piece only. */
 static bool touches_slice(const rdo_program *program, const rdo_guard *guard) {
     const rdo_slice *slice = &guard->page->slices[guard->slice];
     uint64_t low = guard->page->address + slice->offset;
     rdo_extent bytes = {low, low + slice->size};
     return rdo_extents_meet(&bytes, 1, program->survey.reads.data, program->survey.reads.count) ||
-           rdo_extents_meet(&bytes, 1, program->survey.writes.data, program->survey.writes.count);
+           rdo_extents_meet(&bytes, 1, program->survey.writes.data, program->survey.writes.count) ||
+           rdo_extents_meet(&bytes, 1, program->survey.empties.data, program->survey.empties.count);
 }
 
 static void add_guard(rdo_graph *graph, const rdo_guard *guard) {

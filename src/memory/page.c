@@ -28,6 +28,7 @@ uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         bool allowed = slice->window == window || (slice->window == 0 && !own_only);
+        if (slice->served && page->pool == RONDO_POOL_HOST) continue;
         if (slice->owner == NULL && slice->guards == 0 && allowed && slice->size >= size) return i;
     }
     return RDO_NO_SLICE;
@@ -66,6 +67,7 @@ void rdo_page_carve(rdo_page *page, uint32_t index, uint64_t size, rdo_memory *o
     rdo_slice *slice = &page->slices[index];
     slice->owner = owner;
     slice->noted = 0;
+    slice->served = false;
     slice->reused = slice->touched;
     slice->touched = false;
     page->used++;
@@ -86,6 +88,7 @@ static void swallow_next(rdo_page *page, uint32_t index) {
     slice->size += next->size;
     slice->after = next->after;
     slice->touched = slice->touched || next->touched;
+    slice->served = slice->served || next->served;
     if (next->after != RDO_NO_SLICE) page->slices[next->after].before = index;
     if (next->window != 0) page->marked--;
     *next = (rdo_slice){.after = page->spares, .spare = true};
@@ -109,6 +112,7 @@ void rdo_page_free(rdo_page *page, uint32_t index) {
     slice->owner = NULL;
     page->used--;
     slice->touched = slice->touched || slice->reused;
+    slice->served = slice->window != 0;
     if (slice->window == 0) {
         slice->touched = slice->reused = false;
         coalesce(page, index, 0);
@@ -140,7 +144,7 @@ void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window) {
     if (slice->window != 0 && window == 0) page->marked--;
     slice->window = window;
     if (window != 0) return;
-    slice->touched = slice->reused = false;
+    slice->touched = slice->reused = slice->served = false;
     if (slice->owner == NULL && slice->guards == 0) coalesce(page, index, 0);
 }
 
@@ -150,6 +154,7 @@ void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
         while (slice->after != RDO_NO_SLICE && can_merge(slice, &page->slices[slice->after], window)) {
             swallow_next(page, i);
         }
+        if (slice->owner == NULL && slice->window == window) slice->served = false;
     }
 }
 

@@ -7,7 +7,9 @@
  *   free ──carve──► used ──recycled──► free ──neighbours free too──► coalesced
  *
  * A slice of a window (window != 0) is handed out only to that window's owner, and does not coalesce, from the window's
- * begin to its end. A guarded slice (guards > 0) belongs to a graph: used or free, it is not handed out, not
+ * begin to its end. Of host pages it is handed out once only: what the host wrote there when the work was recorded, the
+ * snapshot of a write or the bytes of a block, is read by each replay, and nobody else's bytes must take its place
+ * [C7]. A guarded slice (guards > 0) belongs to a graph: used or free, it is not handed out, not
  * coalesced, not moved, and its page is not released.
  *
  * Invariants
@@ -32,6 +34,7 @@ typedef struct rdo_slice {
     uint32_t guards;
     bool touched;           /* a recorded operation of that window was given these bytes */
     bool reused;            /* carved inside the window from touched bytes */
+    bool served;            /* free again, given back inside the window */
     bool spare;             /* this entry is no slice at the moment */
 } rdo_slice;
 
@@ -72,7 +75,7 @@ void rdo_page_guard(rdo_page *page, uint32_t index);
 void rdo_page_unguard(rdo_page *page, uint32_t index);
 /* Sets or clears the window of a slice, keeping count. Clearing coalesces. */
 void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window);
-/* Makes one slice of neighbouring free slices of `window` (0: of none), touched ones too. */
+/* Makes one slice of neighbouring free slices of `window` (0: of none), touched ones too, as if none had served yet. */
 void rdo_page_coalesce_window(rdo_page *page, uint64_t window);
 
 /* For tests and debug builds: whether the invariants hold. */

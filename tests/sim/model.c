@@ -659,12 +659,13 @@ static void release_byte(void *user, model_byte *byte) {
     byte->intact = 0;
 }
 
-/* Memory of the window that nobody holds any more may be cut up for what came later in the window. */
+/* Memory of the window that nobody holds any more may be cut up for what came later in the window; host bytes are the
+ * graph's own [C7]. */
 static void forget_temporaries(const model_ops *ops) {
     for (size_t i = 0; i < ops->count; i++) {
         for (uint32_t a = 0; a < ops->data[i].access_count; a++) {
             model_cell *cell = ops->data[i].accesses[a].cell;
-            if (cell->alive || cell->window == 0) continue;
+            if (cell->alive || cell->host || cell->window == 0) continue;
             for (uint32_t k = 0; k < cell->size; k++) cell->bytes[k].known = false;
         }
     }

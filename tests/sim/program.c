@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choices.h"
 #include "device/device.h"
 #include "kernels.h"
 #include "memory/memory.h"
@@ -13,19 +14,6 @@
 
 enum { FLAGS = 2, DEVICE_CELLS = 8, HOST_CELLS = 3, CELLS = FLAGS + DEVICE_CELLS + HOST_CELLS, GRAPHS = 5 };
 enum { FIRST_DEVICE = FLAGS, FIRST_HOST = FLAGS + DEVICE_CELLS };
-
-/* ---- random numbers ---- */
-
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static uint32_t below(uint64_t *state, uint32_t bound) {
-    return (uint32_t)(next_random(state) >> 33) % bound;
-}
 
 /* ---- what steps there are ---- */
 
@@ -99,9 +87,10 @@ static const uint8_t usual_weights[STEP_KINDS] = {
 
 typedef struct maker {
     program *p;
-    uint64_t random;
+    choices from;
     uint32_t weights[STEP_KINDS], total;
     uint32_t burst_percent, fault_percent;
+    bool blocks; /* temporaries are host blocks, too; seeds that were kept before that was so mean what they meant */
 } maker;
 
 static void add_step(maker *k, uint32_t kind, uint32_t stream) {
@@ -110,18 +99,18 @@ static void add_step(maker *k, uint32_t kind, uint32_t stream) {
     step->kind = (uint8_t)kind;
     step->stream = (uint8_t)stream;
     uint32_t percent = kind == STEP_REPLAY ? 3 * k->fault_percent : k->fault_percent;
-    step->fault = below(&k->random, 100) < percent ? (uint8_t)(1 + below(&k->random, 255)) : 0;
-    for (int w = 0; w < PROGRAM_WORDS; w++) step->words[w] = (uint32_t)next_random(&k->random);
+    step->fault = choose_below(&k->from, 100) < percent ? (uint8_t)(1 + choose_below(&k->from, 255)) : 0;
+    for (int w = 0; w < PROGRAM_WORDS; w++) step->words[w] = choose_word(&k->from);
 }
 
 static uint32_t any_kind(maker *k) {
-    uint32_t at = below(&k->random, k->total), kind = 0;
+    uint32_t at = choose_below(&k->from, k->total), kind = 0;
     while (at >= k->weights[kind]) at -= k->weights[kind++];
     return kind;
 }
 
 static uint32_t any_stream(maker *k) {
-    return below(&k->random, k->p->streams);
+    return choose_below(&k->from, k->p->streams);
 }
 
 enum { MOST_TEMPORARIES = 12, MOST_IN_ONE_GO = 64 };
@@ -129,10 +118,14 @@ enum { MOST_TEMPORARIES = 12, MOST_IN_ONE_GO = 64 };
 /* What a step does with buffers that come and go: the same in the warm-up and in the window. */
 static size_t make_temporaries(maker *k, program_step *out) {
     static const uint8_t kinds[] = {STEP_CREATE, STEP_FILL_LAST, STEP_FILL_LAST, STEP_USE_LAST, STEP_RELEASE_LAST};
-    size_t count = below(&k->random, 3) == 0 ? 0 : below(&k->random, MOST_TEMPORARIES);
+    static const uint8_t block_kinds[] = {STEP_READ_ASYNC, STEP_WRITE_LIVE, STEP_RELEASE, STEP_WRITE, STEP_RELEASE};
+    bool blocks = k->blocks && choose_below(&k->from, 2) == 0;
+    size_t count = choose_below(&k->from, 3) == 0 ? 0 : choose_below(&k->from, MOST_TEMPORARIES);
     for (size_t i = 0; i < count; i++) {
-        out[i].kind = i % 4 == 0 ? STEP_CREATE : kinds[below(&k->random, 5)];
-        for (int w = 0; w < PROGRAM_WORDS; w++) out[i].words[w] = (uint32_t)next_random(&k->random);
+        out[i].kind = i % 4 == 0 ? STEP_CREATE : kinds[choose_below(&k->from, 5)];
+        if (blocks) out[i].kind = i % 4 == 0 ? STEP_HOST_CREATE : block_kinds[choose_below(&k->from, 5)];
+        for (int w = 0; w < PROGRAM_WORDS; w++) out[i].words[w] = choose_word(&k->from);
+        if (out[i].kind == STEP_RELEASE) out[i].words[0] &= ~3u; /* a block */
     }
     return count;
 }
@@ -145,22 +138,22 @@ static void add_copy(maker *k, const program_step *step, uint32_t stream) {
 /* A whole capture, more or less: windows that are met by chance alone seldom seal. */
 static void add_burst(maker *k) {
     program_step temporaries[MOST_TEMPORARIES];
-    uint32_t owner = any_stream(k), warm = below(&k->random, 4), kept = below(&k->random, 8);
-    uint32_t updates = below(&k->random, 4) == 0 ? 4 : 0;
+    uint32_t owner = any_stream(k), warm = choose_below(&k->from, 4), kept = choose_below(&k->from, 8);
+    uint32_t updates = choose_below(&k->from, 4) == 0 ? 4 : 0;
     size_t count = make_temporaries(k, temporaries), next = 0;
     add_step(k, STEP_PREPARE, owner);
     for (uint32_t i = 0; i < warm; i++) add_step(k, any_kind(k), owner);
     for (size_t i = 0; i < count; i++) add_copy(k, &temporaries[i], owner);
     add_step(k, STEP_BEGIN, owner);
     while (kept != 0 || next < count) {
-        if (next < count && (kept == 0 || below(&k->random, 2) == 0)) {
+        if (next < count && (kept == 0 || choose_below(&k->from, 2) == 0)) {
             add_copy(k, &temporaries[next++], owner);
             continue;
         }
         uint32_t kind = any_kind(k);
         bool ends = kind == STEP_END || kind == STEP_ABORT || kind == STEP_STREAM || kind == STEP_PREPARE;
-        if (ends && below(&k->random, 4) != 0) kind = STEP_MIX;
-        add_step(k, kind, below(&k->random, 5) != 0 ? owner : any_stream(k));
+        if (ends && choose_below(&k->from, 4) != 0) kind = STEP_MIX;
+        add_step(k, kind, choose_below(&k->from, 5) != 0 ? owner : any_stream(k));
         kept--;
     }
     add_step(k, STEP_END, owner);
@@ -171,12 +164,15 @@ static void add_burst(maker *k) {
 static void add_nested(maker *k) {
     static const uint8_t after[] = {STEP_GRAPH_RELEASE, STEP_CREATE, STEP_FILL_LAST, STEP_REPLAY,
                                     STEP_GRAPH_RELEASE, STEP_CREATE, STEP_FILL_LAST, STEP_REPLAY};
-    uint32_t owner = any_stream(k), inner = 1 + below(&k->random, 3);
+    uint32_t owner = any_stream(k), inner = 1 + choose_below(&k->from, 3);
     add_step(k, STEP_PREPARE, owner);
     add_step(k, STEP_BEGIN, owner);
-    for (uint32_t i = 0; i < inner; i++) add_step(k, below(&k->random, 4) != 0 ? STEP_REPLAY : any_kind(k), owner);
+    for (uint32_t i = 0; i < inner; i++) add_step(k, choose_below(&k->from, 4) != 0 ? STEP_REPLAY : any_kind(k), owner);
     add_step(k, STEP_END, owner);
-    for (size_t i = 0; i < sizeof after; i++) add_step(k, after[i], below(&k->random, 3) != 0 ? owner : any_stream(k));
+    for (size_t i = 0; i < sizeof after; i++) {
+        uint32_t stream = choose_below(&k->from, 3) != 0 ? owner : any_stream(k);
+        add_step(k, after[i], stream);
+    }
 }
 
 /* Something to work with. */
@@ -188,39 +184,96 @@ static void add_beginning(maker *k) {
     add_step(k, STEP_HOST_CREATE, any_stream(k));
 }
 
-void program_make(program *p, uint64_t seed, size_t steps) {
-    maker k = {.p = p, .random = seed * UINT64_C(0x2545f4914f6cdd1d) + 1};
-    *p = (program){.seed = seed};
-    p->steps = calloc(steps + MOST_IN_ONE_GO, sizeof *p->steps);
-    if (p->steps == NULL) abort();
-    p->streams = 1 + below(&k.random, MODEL_STREAMS);
-    p->queues = 1 + below(&k.random, MODEL_QUEUES);
-    p->layout = below(&k.random, 3);
-    p->debug_fresh = below(&k.random, 4) == 0;
-    k.burst_percent = below(&k.random, 3) * 6;
-    k.fault_percent = below(&k.random, 2) * (1 + below(&k.random, 25));
+static void draw_universe(maker *k) {
+    program *p = k->p;
+    p->streams = 1 + choose_below(&k->from, MODEL_STREAMS);
+    p->queues = 1 + choose_below(&k->from, MODEL_QUEUES);
+    p->layout = choose_below(&k->from, 3);
+    p->debug_fresh = choose_below(&k->from, 4) == 0;
+}
+
+static void draw_habits(maker *k) {
+    k->burst_percent = choose_below(&k->from, 3) * 6;
+    k->fault_percent = choose_below(&k->from, 2) * (1 + choose_below(&k->from, 25));
     for (int kind = 0; kind < STEP_KINDS; kind++) {
         static const uint32_t factors[] = {0, 1, 1, 2, 4};
-        uint32_t factor = factors[below(&k.random, 5)];
+        uint32_t factor = factors[choose_below(&k->from, 5)];
         bool needed = kind == STEP_CREATE || kind == STEP_END || kind == STEP_FILL;
-        k.weights[kind] = usual_weights[kind] * (factor == 0 && needed ? 1 : factor);
-        k.total += k.weights[kind];
+        k->weights[kind] = usual_weights[kind] * (factor == 0 && needed ? 1 : factor);
+        k->total += k->weights[kind];
     }
-    p->care = below(&k.random, 4) * 33;
-    if (below(&k.random, 8) != 0) add_beginning(&k);
+}
+
+static uint32_t draw_care(maker *k) {
+    return choose_below(&k->from, 4) * 33;
+}
+
+static void make_room(program *p, size_t steps) {
+    p->steps = calloc(steps, sizeof *p->steps);
+    if (p->steps == NULL) abort();
+}
+
+static void keep_library(program *p) {
+    p->library = malloc((p->count + 1) * sizeof *p->library);
+    if (p->library == NULL) abort();
+    if (p->count != 0) memcpy(p->library, p->steps, p->count * sizeof *p->library);
+    p->library_count = p->count;
+}
+
+void program_make(program *p, uint64_t seed, size_t steps) {
+    maker k = {.p = p, .from = choices_of_seed(seed), .blocks = seed % 8 == 1 || seed % 8 == 3};
+    *p = (program){.seed = seed};
+    make_room(p, steps + MOST_IN_ONE_GO);
+    draw_universe(&k);
+    draw_habits(&k);
+    p->care = draw_care(&k);
+    if (choose_below(&k.from, 8) != 0) add_beginning(&k);
     while (p->count < steps) {
-        if (below(&k.random, 100) < k.burst_percent) {
+        if (choose_below(&k.from, 100) < k.burst_percent) {
             add_burst(&k);
-            if (below(&k.random, 2) == 0) add_nested(&k);
+            if (choose_below(&k.from, 2) == 0) add_nested(&k);
         } else {
             add_step(&k, any_kind(&k), any_stream(&k));
         }
     }
     if (p->count > steps) p->count = steps;
-    p->library = malloc((p->count + 1) * sizeof *p->library);
-    if (p->library == NULL) abort();
-    memcpy(p->library, p->steps, p->count * sizeof *p->library);
-    p->library_count = p->count;
+    keep_library(p);
+}
+
+/* ---- programs as bytes ---- */
+
+enum { READ_FAULT_PERCENT = 25, NO_FAULT = 99 };
+
+void program_read(program *p, const uint8_t *bytes, size_t size) {
+    maker k = {.p = p, .from = choices_of_bytes(bytes, size), .fault_percent = READ_FAULT_PERCENT};
+    *p = (program){0};
+    make_room(p, size + 1);
+    draw_universe(&k);
+    p->care = draw_care(&k);
+    while (!choices_ended(&k.from)) {
+        uint32_t kind = choose_below(&k.from, STEP_KINDS), stream = any_stream(&k);
+        add_step(&k, kind, stream);
+    }
+    keep_library(p);
+}
+
+size_t program_write(const program *p, uint8_t *out_bytes, size_t room) {
+    const uint32_t universe[] = {p->streams - 1, p->queues - 1, p->layout, p->debug_fresh ? 0 : 1, p->care / 33};
+    size_t size = 0;
+    if (room < sizeof universe / sizeof universe[0]) return 0;
+    for (size_t i = 0; i < sizeof universe / sizeof universe[0]; i++) out_bytes[size++] = (uint8_t)universe[i];
+    for (size_t i = 0; i < p->count && room - size >= PROGRAM_STEP_BYTES; i++) {
+        const program_step *step = &p->steps[i];
+        out_bytes[size++] = step->kind;
+        out_bytes[size++] = step->stream;
+        out_bytes[size++] = step->fault != 0 ? 0 : NO_FAULT;
+        if (step->fault != 0) out_bytes[size++] = (uint8_t)(step->fault - 1);
+        for (int w = 0; w < PROGRAM_WORDS; w++) {
+            out_bytes[size++] = (uint8_t)step->words[w];
+            out_bytes[size++] = (uint8_t)(step->words[w] >> 8);
+        }
+    }
+    return size;
 }
 
 void program_free(program *p) {
@@ -373,6 +426,36 @@ static const uint8_t *bytes_of(const rdo_memory *memory) {
     return (const uint8_t *)page + memory->place.offset_bytes;
 }
 
+static _Noreturn void differ_at(run *r, int at, uint32_t i, uint64_t number, uint8_t value) {
+    const model_byte *byte = &r->slots[at].cell->bytes[i];
+    if ((number != 0) == (byte->failure != 0)) {
+        differ(r, "byte %u of c%d holds %u, the model says %u", i, at, value, byte->value);
+    }
+    differ(r, "byte %u of c%d is %s, the model says %s", i, at,
+           number != 0 ? name_of(rondo_status_code(rdo_fault_status(number))) : "good",
+           name_of(r->m.failures[byte->failure].code));
+}
+
+/* Bytes that Rondo calls good. Most of the time of a program goes by here, so it is a loop and nothing else. */
+static void compare_good(run *r, int at, uint32_t low, uint32_t high, const uint8_t *bytes) {
+    const model_byte *all = r->slots[at].cell->bytes;
+    for (uint32_t i = low; i < high; i++) {
+        bool good = all[i].failure == 0 && (!all[i].known || all[i].value == bytes[i]);
+        if (!good) differ_at(r, at, i, 0, bytes[i]);
+    }
+}
+
+/* Bytes that Rondo claims by one failure. */
+static void compare_claimed(run *r, int at, uint32_t low, uint32_t high, uint64_t number) {
+    const model_byte *all = r->slots[at].cell->bytes;
+    uint32_t bound = 0;
+    for (uint32_t i = low; i < high; i++) {
+        if (all[i].failure == 0) differ_at(r, at, i, number, 0);
+        if (all[i].failure != bound) bind(r, all[i].failure, number);
+        bound = all[i].failure;
+    }
+}
+
 /* Each byte of a live buffer: its claim, and its value where the model knows it. */
 static void compare_cell(run *r, int at) {
     slot *s = &r->slots[at];
@@ -381,22 +464,14 @@ static void compare_cell(run *r, int at) {
     const uint8_t *bytes = bytes_of(memory);
     const rdo_ranges *claims = &memory->claims.ranges;
     const rdo_range *data = rdo_ranges_data(claims);
-    size_t c = 0;
-    for (uint32_t i = 0; i < s->cell->size; i++) {
-        const model_byte *byte = &s->cell->bytes[i];
-        while (c < claims->count && data[c].high <= i) c++;
-        uint64_t number = c < claims->count && data[c].low <= i ? data[c].value : 0;
-        if ((number != 0) != (byte->failure != 0)) {
-            differ(r, "byte %u of c%d is %s, the model says %s", i, at,
-                   number != 0 ? name_of(rondo_status_code(rdo_fault_status(number))) : "good",
-                   name_of(r->m.failures[byte->failure].code));
-        }
-        if (number != 0) {
-            bind(r, byte->failure, number);
-        } else if (byte->known && byte->value != bytes[i]) {
-            differ(r, "byte %u of c%d holds %u, the model says %u", i, at, bytes[i], byte->value);
-        }
+    uint32_t next = 0;
+    for (size_t c = 0; c < claims->count; c++) {
+        if (data[c].low < next || data[c].high > s->cell->size) differ(r, "claims of c%d are out of order", at);
+        compare_good(r, at, next, (uint32_t)data[c].low, bytes);
+        compare_claimed(r, at, (uint32_t)data[c].low, (uint32_t)data[c].high, data[c].value);
+        next = (uint32_t)data[c].high;
     }
+    compare_good(r, at, next, s->cell->size, bytes);
     /* Rule 9: what a graph or window holds stays where it is. */
     bool held = s->cell->refs > 1 && memory->page != NULL;
     if (held && s->held_at != 0 && s->held_at != memory->address) differ(r, "c%d moved though it is held", at);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 enum { PROGRAM_WORDS = 10, PROGRAM_TEXT = 1024 };
+enum { PROGRAM_STEP_BYTES = 4 + 2 * PROGRAM_WORDS }; /* of a step as bytes, at most */
 
 typedef struct program_step {
     uint8_t kind;
@@ -34,6 +35,12 @@ typedef struct program {
 } program;
 
 void program_make(program *p, uint64_t seed, size_t steps);
+/* The program that a fuzzer's bytes stand for: the same steps, each chosen by bytes of its own. Any bytes are a
+ * program. */
+void program_read(program *p, const uint8_t *bytes, size_t size);
+/* The other way round, as far as there is room; of the random numbers only the low 16 bits are kept. Returns the
+ * size. */
+size_t program_write(const program *p, uint8_t *out_bytes, size_t room);
 void program_free(program *p);
 
 /* Runs it on a device of its own. False: Rondo and the model differ, and `out_text` (PROGRAM_TEXT bytes) says how. What

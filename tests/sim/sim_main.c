@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "kept.h"
 #include "program.h"
 
 enum { MOST_KEPT = 1000, PROGRAM_SECONDS = 20 };
@@ -28,7 +30,7 @@ typedef struct options {
     uint64_t first, seeds, steps;
     bool verbose, one, shrink;
     double seconds;
-    const char *kept;
+    const char *kept, *read, *write;
 } options;
 
 typedef struct seed_list {
@@ -54,6 +56,14 @@ static void run_one(const program *p, bool verbose) {
     (void)alarm(PROGRAM_SECONDS);
     shared->differs = !program_run(p, verbose, shared->text);
     (void)alarm(0);
+}
+
+/* A child that nobody waits for any more would go on for hours. */
+static pid_t fork_child(void) {
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return child;
 }
 
 /* What a program that differs left behind is in no state to be taken down; any other's end is worth a leak check. */
@@ -97,9 +107,8 @@ static bool wait_for(pid_t child) {
 }
 
 static bool agrees(const program *p, bool verbose, bool quiet) {
-    (void)fflush(stdout);
     shared->differs = false;
-    pid_t child = fork();
+    pid_t child = fork_child();
     if (child == 0) {
         if (quiet && freopen("/dev/null", "w", stderr) == NULL) _exit(3);
         run_one(p, verbose);
@@ -155,8 +164,7 @@ static uint64_t run_list(const seed_list *list, const options *o, double until, 
     shared->at = 0;
     while (shared->at < list->count && differences < most && (until == 0 || now() < until)) {
         shared->differs = false;
-        (void)fflush(stdout);
-        pid_t child = fork();
+        pid_t child = fork_child();
         if (child == 0) {
             run_seeds(list, o, until);
             leave();
@@ -170,22 +178,48 @@ static uint64_t run_list(const seed_list *list, const options *o, double until, 
     return differences;
 }
 
-/* Seeds that once showed a difference, one to a line; what follows the number says which. */
 static size_t read_kept(const char *path, uint64_t *out_seeds) {
-    char line[512];
-    size_t count = 0;
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         perror(path);
         exit(2);
     }
-    while (count < MOST_KEPT && fgets(line, sizeof line, file) != NULL) {
-        char *end;
-        uint64_t seed = strtoull(line, &end, 10);
-        if (end != line) out_seeds[count++] = seed;
-    }
+    size_t count = kept_read(file, out_seeds, MOST_KEPT);
     (void)fclose(file);
     return count;
+}
+
+/* ---- programs as bytes, for tests/fuzz ---- */
+
+enum { MOST_BYTES = 1 << 16 };
+
+static size_t transfer(const char *path, bool reads, uint8_t *bytes, size_t size) {
+    FILE *file = fopen(path, reads ? "rb" : "wb");
+    size_t done = file == NULL ? 0 : reads ? fread(bytes, 1, size, file) : fwrite(bytes, 1, size, file);
+    if (file == NULL || ferror(file) != 0 || fclose(file) != 0) {
+        perror(path);
+        exit(2);
+    }
+    return done;
+}
+
+/* The one program that was asked for. */
+static void load(program *p, const options *o) {
+    static uint8_t bytes[MOST_BYTES];
+    if (o->read == NULL) {
+        program_make(p, o->first, (size_t)o->steps);
+    } else {
+        program_read(p, bytes, transfer(o->read, true, bytes, sizeof bytes));
+    }
+}
+
+static int write_bytes(const options *o) {
+    static uint8_t bytes[MOST_BYTES];
+    program p;
+    load(&p, o);
+    (void)transfer(o->write, false, bytes, program_write(&p, bytes, sizeof bytes));
+    program_free(&p);
+    return 0;
 }
 
 static _Noreturn void usage(int status) {
@@ -199,7 +233,9 @@ static _Noreturn void usage(int status) {
                   "  --seconds S   stop after so long\n"
                   "  --kept FILE   run the seeds of this file first\n"
                   "  --no-shrink   do not look for a shorter program that differs\n"
-                  "  --verbose     print each step of --seed\n");
+                  "  --verbose     print each step of --seed\n"
+                  "  --write FILE  only write the program of --seed as bytes, as tests/fuzz takes them\n"
+                  "  --read FILE   run such bytes, verbosely\n");
     exit(status);
 }
 
@@ -231,6 +267,10 @@ static options parse(int argc, char **argv) {
             o.seconds = strtod(value, NULL);
         } else if (strcmp(name, "--kept") == 0) {
             o.kept = value;
+        } else if (strcmp(name, "--read") == 0) {
+            o.read = value;
+        } else if (strcmp(name, "--write") == 0) {
+            o.write = value;
         } else {
             usage(2);
         }
@@ -240,7 +280,7 @@ static options parse(int argc, char **argv) {
 
 static int run_verbosely(const options *o) {
     program p;
-    program_make(&p, o->first, (size_t)o->steps);
+    load(&p, o);
     printf("seed %llu: %u streams on %u queues, layout %u%s\n", (unsigned long long)p.seed, p.streams, p.queues,
            p.layout, p.debug_fresh ? ", debug_fresh" : "");
     bool good = agrees(&p, true, false);
@@ -258,7 +298,8 @@ int main(int argc, char **argv) {
         perror("rondo-sim");
         return 2;
     }
-    if (o.one && o.verbose) return run_verbosely(&o);
+    if (o.write != NULL) return write_bytes(&o);
+    if (o.read != NULL || (o.one && o.verbose)) return run_verbosely(&o);
     double started = now(), until = o.seconds != 0 ? started + o.seconds : 0;
     if (o.one) o.seeds = 1;
     if (o.kept != NULL) {

@@ -271,7 +271,12 @@ static void an_update_may_not_uncover_a_temporary(void **state) {
     OK(launch_copy(s.a, &s.k, live, s.y));                                  /* 3 */
     rondo_graph *graph = end(s.a);
     rondo_update update = rondo_update_span(2, "x", rondo_whole(s.z));
-    expect(rondo_graph_update(graph, &update, 1), RONDO_OVERLAP);
+    rondo_status status = rondo_graph_update(graph, &update, 1);
+    rondo_fault fault;
+    expect(status, RONDO_OVERLAP);
+    OK(rondo_fault_get(status, &fault));
+    assert_int_equal(fault.stream_id, 0);
+    assert_int_equal(fault.op_index, 2);
     update = rondo_update_span(1, "x", rondo_whole(live));
     expect(rondo_graph_update(graph, &update, 1), RONDO_OVERLAP);
     update = rondo_update_span(3, "y", rondo_whole(s.z)); /* this one does no harm */

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Mutation: changes the library in one small place at a time and looks whether some test notices.
+
+A change is a comparison or an operator turned round, a constant swapped, a `!` left out, or a statement dropped. Each
+is made in a copy of the tree, in build/mutate; the copy is built again as far as the next tests need it, and tests run,
+the fastest first, until one fails: then the change is killed. One that does not compile does not count.
+
+What survives is either no change at all in what the library does, or a test that is missing. Survivors that somebody
+has looked at stand in tests/mutation/survivors.txt with a reason; any other makes this program fail, or, with --gate,
+one more than it lets pass.
+
+usage: mutate.py [--count N] [--seed S] [--file F ...] [--minutes M] [--gate P] [--list]
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLACE = ROOT / "build" / "mutate"
+TREE, BUILD = PLACE / "tree", PLACE / "build"
+KNOWN = ROOT / "tests" / "mutation" / "survivors.txt"
+
+# What the four promises rest on: windows, claims and stories, graphs, and the guards on their memory.
+FILES = ["src/capture/*.c", "src/fault/*.c", "src/graph/*.c", "src/memory/page.c", "src/memory/memory.c"]
+COPIED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "src", "include", "tests", "tools", "x"]
+
+# ---- what can be changed ----
+
+SWAPS = {"==": ["!="], "!=": ["=="], "<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "&&": ["||"], "||": ["&&"],
+         "+": ["-"], "-": ["+"], "++": ["--"], "--": ["++"], "+=": ["-="], "-=": ["+="], "&": ["|"], "|": ["&"],
+         "true": ["false"], "false": ["true"]}
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//.*|->|\+\+|--|&&|\|\||<<|>>|[=!<>+\-*/&|^%]=|'
+                   r'\b0x[0-9a-fA-F]+\w*|\b\d+\w*|[A-Za-z_]\w*|\S')
+DECLARATION = re.compile(r"^\s*(?:(?:const|static|struct|enum|union|typedef|unsigned|extern|_Atomic)\b|"
+                         r"(?!return\b|goto\b|else\b)[A-Za-z_]\w*\s*\*?\s+\**[A-Za-z_]\w*\s*(?:[=;,\[(]|$))")
+STATEMENT = re.compile(r"^(\s*)(?!return\b|case\b|default\b|else\b|for\b|while\b|do\b|goto\b)[A-Za-z_*(+\-].*;"
+                       r"\s*(?:/\*.*\*/)?$")
+# The invariants that tests ask for are part of the tests.
+CHECKER = re.compile(r"^bool rdo_\w+_check\(")
+
+
+class Mutant:
+    def __init__(self, path, line, old, new):
+        self.path, self.line, self.old, self.new = path, line, old, new
+
+    def key(self):
+        return f"{self.path}: {self.old.strip()} -> {self.new.strip()}"
+
+    def __str__(self):
+        return f"{self.path}:{self.line + 1}: {self.old.strip()}  ->  {self.new.strip()}"
+
+
+def is_binary(tokens, i):
+    """Whether token i stands between two operands: `a - b` and not `-b`, `a & b` and not `&b`."""
+    before, after = tokens[i - 1].group() if i else "", tokens[i + 1].group() if i + 1 < len(tokens) else ""
+    return re.match(r"[\w)\]]", before[-1:] or "(") and before != "return" and re.match(r"[\w(*!~&]", after) is not None
+
+
+def changes_of_token(tokens, i):
+    text = tokens[i].group()
+    if text in ("+", "-", "&", "|", "<", ">"):
+        return SWAPS[text] if is_binary(tokens, i) else []
+    if text in SWAPS:
+        return SWAPS[text]
+    if text == "!":
+        return [""]
+    if re.fullmatch(r"\d+[uU]?", text):
+        return ["1"] if text.rstrip("uU") == "0" else ["0", str(int(text.rstrip("uU")) + 1)]
+    return []
+
+
+def changes_of_line(line):
+    """Each line that this one can become."""
+    tokens = list(TOKEN.finditer(line))
+    for i, token in enumerate(tokens):
+        for new in changes_of_token(tokens, i):
+            yield line[:token.start()] + new + line[token.end():]
+    match = STATEMENT.match(line)
+    if match and not DECLARATION.match(line) and line.count("(") == line.count(")"):
+        yield match.group(1) + ";"
+
+
+def code_lines(path):
+    """The lines that hold code of functions, without comments, assertions and what is outside of functions."""
+    inside = comment = False
+    for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines()):
+        bare = line.strip()
+        starts = bare.startswith("/*")
+        if inside and not comment and not starts and "RDO_ASSERT" not in line and "static const" not in line:
+            yield number, line
+        comment = (comment or starts) and "*/" not in bare
+        if re.match(r"^[A-Za-z_].*\{$", line) and not re.match(r"^(typedef|enum|struct|static const)\b", line):
+            inside = not CHECKER.match(line)
+        elif line.startswith("}"):
+            inside = False
+
+
+def all_mutants(patterns):
+    for pattern in patterns:
+        for path in sorted(ROOT.glob(pattern)):
+            name = str(path.relative_to(ROOT))
+            for number, line in code_lines(name):
+                for new in changes_of_line(line):
+                    yield Mutant(name, number, line, new)
+
+
+# ---- the copy, and its tests ----
+
+def run(command, seconds, **options):
+    """The exit status; None if it took too long. A program that runs away gets no more than 8 GiB."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True, preexec_fn=limit, **options)
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+
+def must(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(f"mutate: {' '.join(map(str, command))} failed:\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def copy_changed(source, target):
+    """A file that is the same keeps its time, so that only what differs from the last run is built again."""
+    target = pathlib.Path(target)
+    if not target.is_file() or target.read_bytes() != pathlib.Path(source).read_bytes():
+        shutil.copyfile(source, target)
+        shutil.copymode(source, target)
+
+
+def copy_tree():
+    for path in list(TREE.rglob("*")):
+        if path.is_file() and not (ROOT / path.relative_to(TREE)).is_file():
+            path.unlink()
+    TREE.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, TREE / name, copy_function=copy_changed, dirs_exist_ok=True)
+        else:
+            copy_changed(ROOT / name, TREE / name)
+    must(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1 -w",
+          "-DRONDO_EXAMPLES=OFF", "-DRONDO_COMMAND=OFF", "-DRONDO_BENCH=OFF", "-DRONDO_INSTALL=OFF"])
+    must(["ninja", "-C", BUILD, "-j1"])
+
+
+def find_tests():
+    """Test names and their commands, as ctest knows them; the random programs with fewer seeds."""
+    tests = {}
+    for test in json.loads(must(["ctest", "--test-dir", BUILD, "--show-only=json-v1"]))["tests"]:
+        command = test.get("command", [])
+        if command and command[0].startswith(str(BUILD)):
+            tests[test["name"]] = command
+    tests["sim_seeds"] = [tests["sim_seeds"][0], "--no-shrink", "--seeds", "300", "--kept",
+                          str(TREE / "tests/sim/kept.txt")]
+    return tests
+
+
+def stages_of(path, tests):
+    """The tests in the order in which they run: the unit tests of the room first, then what is fast."""
+    room = path.split("/")[1]
+
+    def names(pattern):
+        return sorted(name for name in tests if re.match(pattern, name))
+    return [names(f"unit_{room}_"), names("regress_|unit_api_|walk_"), ["sim_seeds"],
+            names("fuzz_program|fault_alloc|thread_(capture|graph|memory)"), names("conform_sim$|bugs_"),
+            names("fault_random|conform_cpu$"), names("fault_backend")]
+
+
+def measure(tests):
+    """Runs every test once, unchanged: how long each may take from now on."""
+    limits = {}
+    wanted = sorted({name for path in ("src/" + room + "/x" for room in ("capture", "fault", "graph", "memory"))
+                     for stage in stages_of(path, tests) for name in stage})
+    for name in wanted:
+        begin = time.monotonic()
+        if run(tests[name], 600) != 0:
+            sys.exit(f"mutate: the test {name} fails without any change")
+        limits[name] = 10 + 10 * (time.monotonic() - begin)
+    return limits
+
+
+def program(command):
+    return os.path.relpath(command[0], BUILD)
+
+
+def put(path, text):
+    (TREE / path).write_text(text, encoding="utf-8")
+
+
+def judge(mutant, tests, limits):
+    """The test that kills it, "invalid", or "" if none does."""
+    original = (TREE / mutant.path).read_text(encoding="utf-8")
+    lines = original.split("\n")
+    lines[mutant.line] = mutant.new
+    put(mutant.path, "\n".join(lines))
+    try:
+        for number, stage in enumerate(stages_of(mutant.path, tests)):
+            targets = sorted({program(tests[name]) for name in stage})
+            if targets and run(["ninja", "-C", str(BUILD), "-j1"] + targets, 600) != 0:
+                return "invalid"
+            for name in stage:
+                if run(tests[name], limits[name]) != 0:
+                    return name
+        return ""
+    finally:
+        put(mutant.path, original)
+
+
+# ---- telling ----
+
+def known_survivors():
+    """Lines `FILE: OLD -> NEW`; what stands indented below is the reason."""
+    if not KNOWN.is_file():
+        return set()
+    return {line.strip() for line in KNOWN.read_text(encoding="utf-8").splitlines()
+            if line.startswith("src/")}
+
+
+def report(results, gate):
+    print("\nfile                          killed  survived  not compiled")
+    for path in sorted({mutant.path for mutant, _ in results}):
+        verdicts = [verdict for mutant, verdict in results if mutant.path == path]
+        invalid, survived = verdicts.count("invalid"), verdicts.count("")
+        print(f"{path:30} {len(verdicts) - invalid - survived:5} {survived:9} {invalid:13}")
+    killed = sum(1 for _, verdict in results if verdict not in ("", "invalid"))
+    left = [mutant for mutant, verdict in results if verdict == ""]
+    known = known_survivors()
+    fresh = [mutant for mutant in left if mutant.key() not in known]
+    print(f"{killed} of {killed + len(left)} killed ({100 * killed / max(1, killed + len(left)):.1f} %), "
+          f"{len(left) - len(fresh)} survivors are listed with a reason, {len(fresh)} are not")
+    for mutant in fresh:
+        print(f"  {mutant}")
+    return 1 if 100 * len(fresh) > (100 - gate) * max(1, killed + len(left)) else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Changes the library and looks whether a test notices.")
+    parser.add_argument("--count", type=int, default=100, help="how many changes (100)")
+    parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
+    parser.add_argument("--file", action="append", help="only in this file or pattern")
+    parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
+    parser.add_argument("--gate", type=float, default=100, help="percent that must be killed or listed (100)")
+    parser.add_argument("--list", action="store_true", help="list the changes and make none")
+    options = parser.parse_args()
+    mutants = list(all_mutants(options.file or FILES))
+    possible = len(mutants)
+    random.Random(options.seed).shuffle(mutants)  # a shorter run makes the first changes of a longer one
+    chosen = mutants[:options.count]
+    print(f"{len(chosen)} of {possible} possible changes, seed {options.seed}", flush=True)
+    if options.list:
+        print("\n".join(map(str, chosen)))
+        return 0
+    copy_tree()
+    tests = find_tests()
+    limits = measure(tests)
+    begin, results = time.monotonic(), []
+    for mutant in chosen:
+        if options.minutes and time.monotonic() - begin > 60 * options.minutes:
+            print("the time is up")
+            break
+        verdict = judge(mutant, tests, limits)
+        results.append((mutant, verdict))
+        print(f"{verdict or 'SURVIVES':24} {mutant}", flush=True)
+    return report(results, options.gate)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
