@@ -76,9 +76,10 @@ static bool read_model_name(char *out_name, size_t capacity) {
     while (!found && fgets(line, sizeof line, file) != NULL) {
         const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
         if (colon != NULL) {
-            int length = (int)strcspn(colon + 2, "\n");
-            snprintf(out_name, capacity, "%.*s", length, colon + 2);
-            found = true;
+            const char *name = colon + 1 + strspn(colon + 1, " \t");
+            int length = (int)strcspn(name, "\n");
+            snprintf(out_name, capacity, "%.*s", length, name);
+            found = length > 0;
         }
     }
     fclose(file);
