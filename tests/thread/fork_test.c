@@ -7,11 +7,12 @@
 
 enum { CHILD_SECONDS = 30, ITEMS = 1 << 16 };
 
-/* The address sanitizer's allocator does not survive a fork amid other threads: its locks stay taken in the child. */
-#if defined(__SANITIZE_ADDRESS__)
+/* The allocators of the address and the thread sanitizer do not survive a fork amid other threads: their locks stay
+ * taken in the child. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ALLOCATOR_HANGS 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define ALLOCATOR_HANGS 1
 #endif
 #endif
