@@ -23,8 +23,10 @@
 #define HAND_NS 1000u        /* each hand must find this much work */
 #define FIRST_TURNS 3u       /* replays that are played alone, to know what that takes */
 #define TRIAL_TURNS 8u       /* replays after which the shorter way is chosen */
-#define RETRIES 3u           /* so many at a time are played the other way: the first may find the hands asleep */
-#define RETRY_TURNS 1024u    /* at first whenever their number has doubled, at last after so many */
+#define FIRST_RETRY 8u       /* after so many more the other way is tried, then after twice as many, and so on */
+#define RETRIES 3u           /* together, so many at a time, since the first may find the hands asleep */
+#define LAST_RETRY 1024u     /* at most so many turns lie between two tries to play together, */
+#define RARE_RETRY 65536u    /* and so many between two to play alone: the hands would go to sleep meanwhile */
 #define ENDED ((uint64_t)1 << 32)
 
 struct strand {
@@ -46,6 +48,8 @@ struct rdo_cpu_spread {
     bool interrupted;
     uint64_t turns;
     uint64_t retry;       /* the turn at which the other way is tried next */
+    uint64_t pause;       /* turns between the last try and that one */
+    enum way chosen;
     uint64_t way_ns[2];   /* what a replay takes, 0: not known */
     size_t size_bytes;
     /* Of the phase that is played together. */
@@ -350,20 +354,29 @@ static uint32_t play_phase(struct rdo_cpu_queue *queue, struct rdo_cpu_graph *gr
     return note_entries(spread, phase, entry, result == RONDO_BACKEND_FAILED ? outcome.reason : 0);
 }
 
+/* The other way is tried for some turns, beginning with `retry`. */
+static enum way try_other(struct rdo_cpu_spread *spread, uint64_t turn) {
+    uint64_t tries = spread->chosen == ALONE ? RETRIES : 1;
+    if (turn == spread->retry + tries - 1) {
+        uint64_t doubled = 2 * spread->pause < LAST_RETRY ? 2 * spread->pause : LAST_RETRY;
+        spread->pause = spread->chosen == ALONE ? doubled : RARE_RETRY;
+        spread->retry = turn + spread->pause;
+    }
+    return spread->chosen == ALONE ? TOGETHER : ALONE;
+}
+
 static enum way choose_way(struct rdo_cpu_spread *spread) {
     uint64_t turn = spread->turns++;
     if (turn < TRIAL_TURNS || spread->way_ns[TOGETHER] == 0) {
-        spread->retry = 2 * TRIAL_TURNS;
         return turn < FIRST_TURNS ? ALONE : TOGETHER;
     }
     enum way shorter = spread->way_ns[TOGETHER] <= spread->way_ns[ALONE] ? TOGETHER : ALONE;
-    if (turn < spread->retry) {
-        return shorter;
+    if (spread->pause == 0 || shorter != spread->chosen) {
+        spread->chosen = shorter;
+        spread->pause = FIRST_RETRY;
+        spread->retry = turn + FIRST_RETRY;
     }
-    if (turn == spread->retry + RETRIES - 1) {
-        spread->retry += turn < RETRY_TURNS ? turn : RETRY_TURNS;
-    }
-    return shorter == ALONE ? TOGETHER : ALONE;
+    return turn < spread->retry ? shorter : try_other(spread, turn);
 }
 
 /* Falls at once and rises slowly: one replay that the system interrupted says little, however long it took. */
