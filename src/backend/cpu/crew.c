@@ -23,7 +23,8 @@
 #define GATE_JOB_SHIFT 32
 
 #define CLOSE_NS 800000u  /* a job that comes within this time after the last one comes closely after it */
-#define WATCH_NS 20000u   /* how long an idle hand watches the gate before it sleeps, if jobs do not come closely */
+#define WATCH_NS 20000u   /* how long an idle hand watches the gate before it sleeps, if jobs do not come closely, */
+#define LEAST_NS 100000u  /* and at least if they do, so that a caller that is held up once does not put it to sleep */
 #define JOIN_NS 20000u    /* how long the caller watches for the hands inside to leave before it sleeps */
 #define WAKE_NS 150000u   /* a job of this length is worth waking sleepers for: twice what it takes one to come */
 #define WATCH_TURNS 64u   /* after so many the clock is looked at; about 1 us */
@@ -386,8 +387,8 @@ static void set_watch(struct rdo_crew *crew, uint64_t pause_ns) {
     uint64_t watch_ns = atomic_load_explicit(&crew->watch_ns, memory_order_relaxed);
     watch_ns -= watch_ns / 8;
     watch_ns = watch_ns > 2 * pause_ns ? watch_ns : 2 * pause_ns;
-    watch_ns = watch_ns > WATCH_NS && pause_ns < CLOSE_NS ? watch_ns : WATCH_NS;
-    atomic_store_explicit(&crew->watch_ns, watch_ns, memory_order_relaxed);
+    watch_ns = watch_ns > LEAST_NS ? watch_ns : LEAST_NS;
+    atomic_store_explicit(&crew->watch_ns, pause_ns < CLOSE_NS ? watch_ns : WATCH_NS, memory_order_relaxed);
 }
 
 /* Whether anybody will come for this job. A job that nobody comes for is done by the caller alone, and only the time
