@@ -106,7 +106,7 @@ static void last_native(const rondo_native_call *call) {
 
 static rondo_kernel *load_last(const scene *s) {
     static rondo_param params[RONDO_MAX_PARAMS] = {{"x", RONDO_PARAM_OUT, 8, 8, false}};
-    static char names[RONDO_MAX_PARAMS][8];
+    static char names[RONDO_MAX_PARAMS][16];
     for (int i = 1; i < RONDO_MAX_PARAMS; i++) {
         (void)snprintf(names[i], sizeof names[i], "v%d", i);
         params[i] = (rondo_param){names[i], RONDO_PARAM_VALUE, 8, 8, false};
