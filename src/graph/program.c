@@ -78,27 +78,13 @@ static bool list_records(const rdo_program *program, rdo_bytes_list *out) {
     return true;
 }
 
-/* The first extent that ends above `low`. */
-static size_t seek_extent(const rdo_extent_list *list, uint64_t low) {
-    size_t first = 0, count = list->count;
-    while (count != 0) {
-        size_t half = count / 2;
-        if (list->data[first + half].high <= low) {
-            first += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return first;
-}
-
 /* The parts of `records` that lie in `list`. Both are sorted by address. */
 static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_extent_list *list) {
     for (size_t r = 0; r < records->count; r++) {
         rdo_memory *memory = records->data[r].memory;
         uint64_t base = memory->address, end = base + memory->size;
-        for (size_t i = seek_extent(list, base); i < list->count && list->data[i].low < end; i++) {
+        size_t i = rdo_extents_seek(list->data, list->count, base);
+        for (; i < list->count && list->data[i].low < end; i++) {
             uint64_t low = list->data[i].low, high = list->data[i].high;
             low = low > base ? low : base;
             high = high < end ? high : end;

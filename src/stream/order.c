@@ -12,8 +12,7 @@ void rdo_extents_sort(rdo_extent *extents, size_t count) {
     }
 }
 
-/* Index of the first extent that ends above `low`. Only lists without overlaps are searched by halves. */
-static size_t seek(const rdo_extent *list, size_t count, uint64_t low) {
+size_t rdo_extents_seek(const rdo_extent *list, size_t count, uint64_t low) {
     size_t first = 0;
     while (count != 0) {
         size_t half = count / 2;
@@ -30,7 +29,7 @@ static size_t seek(const rdo_extent *list, size_t count, uint64_t low) {
 static bool one_meets(rdo_extent one, const rdo_extent *list, size_t count) {
     if (one.low >= one.high) return false;
     if (count > 16) {
-        size_t i = seek(list, count, one.low);
+        size_t i = rdo_extents_seek(list, count, one.low);
         return i < count && list[i].low < one.high;
     }
     for (size_t i = 0; i < count; i++) {

@@ -77,6 +77,8 @@ void rdo_order_wait_idle(rdo_order *order, const rdo_memory *memory);
 
 /* Sorts by `low`. */
 void rdo_extents_sort(rdo_extent *extents, size_t count);
+/* Index of the first extent that ends above `low`, in a sorted list without overlaps. */
+size_t rdo_extents_seek(const rdo_extent *list, size_t count, uint64_t low);
 /* Whether two sorted lists share an address. */
 bool rdo_extents_meet(const rdo_extent *a, size_t a_count, const rdo_extent *b, size_t b_count);
 

@@ -160,6 +160,23 @@ static inline void expect(rondo_status status, rondo_code code) {
     fail_msg("expected %s: %s", rondo_code_name(code), text);
 }
 
+/* ---- graphs as text ---- */
+
+typedef struct dumped {
+    char bytes[4096];
+    size_t length;
+} dumped;
+
+/* What rondo_graph_dump is given, with a `dumped` as its user pointer. */
+static inline void keep_text(void *user, const char *bytes, size_t length) {
+    dumped *t = user;
+    bool fits = t->length + length < sizeof t->bytes;
+    NEED(fits);
+    if (!fits) return;
+    memcpy(t->bytes + t->length, bytes, length);
+    t->length += length;
+}
+
 /* ---- kernels ---- */
 
 enum { WORDS = 64 }; /* words of the buffers that these kernels work on */

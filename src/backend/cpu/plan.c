@@ -123,9 +123,13 @@ static void count_followers(const struct planner *p) {
     }
 }
 
+/* One past the last of the strand's `waits`. */
+static uint32_t last_wait(const struct planner *p, uint32_t strand) {
+    return strand + 1 < p->strand_count ? p->first_wait[strand + 1] : p->wait_count;
+}
+
 static bool waits_for(const struct planner *p, uint32_t strand, uint32_t other) {
-    uint32_t end = strand + 1 < p->strand_count ? p->first_wait[strand + 1] : p->wait_count;
-    for (uint32_t w = p->first_wait[strand]; w < end; w++) {
+    for (uint32_t w = p->first_wait[strand]; w < last_wait(p, strand); w++) {
         if (p->waits[w] == other) {
             return true;
         }
@@ -180,7 +184,7 @@ static void find_strands(struct planner *p) {
 }
 
 static uint32_t waits_of(const struct planner *p, uint32_t strand) {
-    return (strand + 1 < p->strand_count ? p->first_wait[strand + 1] : p->wait_count) - p->first_wait[strand];
+    return last_wait(p, strand) - p->first_wait[strand];
 }
 
 /* ---- laying it out ---- */
@@ -260,8 +264,8 @@ static void lay_after(const struct planner *p, struct rdo_cpu_plan *plan) {
         entry += count;
     }
     for (uint32_t strand = 0; strand < p->strand_count; strand++) {
-        for (uint32_t w = 0; w < waits_of(p, strand); w++) {
-            plan->after[plan->strands[p->number[p->waits[p->first_wait[strand] + w]]].last_after++] = p->number[strand];
+        for (uint32_t w = p->first_wait[strand]; w < last_wait(p, strand); w++) {
+            plan->after[plan->strands[p->number[p->waits[w]]].last_after++] = p->number[strand];
         }
     }
 }
@@ -321,8 +325,7 @@ static uint32_t *take(uint32_t **next, size_t count) {
 }
 
 static size_t scratch_bytes(uint32_t count, uint64_t edge_count) {
-    return ((size_t)count + 1) * sizeof(uint64_t) + count * 8 * sizeof(uint32_t) +
-           (size_t)edge_count * sizeof(uint32_t);
+    return ((size_t)count + 1) * sizeof(uint64_t) + ((size_t)count * 8 + (size_t)edge_count) * sizeof(uint32_t);
 }
 
 static void share_out(struct planner *p, void *scratch) {

@@ -50,21 +50,9 @@ static rondo_status launch_add(rondo_stream *stream, const kernels *k, rondo_buf
 
 /* ---- updates that wait ---- */
 
-typedef struct text {
-    char bytes[4096];
-    size_t length;
-} text;
-
-static void keep(void *user, const char *bytes, size_t length) {
-    text *t = user;
-    assert_true(t->length + length < sizeof t->bytes);
-    memcpy(t->bytes + t->length, bytes, length);
-    t->length += length;
-}
-
-static text dump(rondo_graph *graph) {
-    text t = {.length = 0};
-    OK(rondo_graph_dump(graph, RONDO_DUMP_TEXT, keep, &t));
+static dumped dump(rondo_graph *graph) {
+    dumped t = {.length = 0};
+    OK(rondo_graph_dump(graph, RONDO_DUMP_TEXT, keep_text, &t));
     return t;
 }
 
@@ -109,8 +97,8 @@ static void update_while_it_runs(int index, void *user) {
     NEED_OK(rondo_capture_begin(s->a));
     NEED_OK(rondo_graph_replay(graph, s->a));
     NEED_OK(rondo_capture_end(s->a, 0, &outer));
-    text now = {.length = 0};
-    NEED_OK(rondo_graph_dump(graph, RONDO_DUMP_TEXT, keep, &now));
+    dumped now = {.length = 0};
+    NEED_OK(rondo_graph_dump(graph, RONDO_DUMP_TEXT, keep_text, &now));
     NEED(now.length != 0);
     rondo_graph_release(graph); /* the updates are never applied */
     gate_set(&go_on, 1);
@@ -317,7 +305,7 @@ static void a_dump_names_all_that_a_node_follows(void **state) {
     OK(launch_bump(s.a, &s.k, s.y));
     OK(launch_sum(s.a, &s.k, s.x, s.y, s.z));
     rondo_graph *graph = end(s.a);
-    text t = dump(graph);
+    dumped t = dump(graph);
     assert_non_null(strstr(t.bytes, " after 0,1"));
     rondo_graph_release(graph);
     close_scene(&s);
@@ -330,7 +318,7 @@ static void a_dump_shows_the_rows_of_a_rectangle(void **state) {
     begin(s.a);
     OK(rondo_copy_2d(s.a, (rondo_rect){rondo_whole(s.y), 64}, (rondo_rect){rondo_whole(s.x), 32}, 16, 3, NULL));
     rondo_graph *graph = end(s.a);
-    text t = dump(graph);
+    dumped t = dump(graph);
     assert_non_null(strstr(t.bytes, "/3x16@64"));
     assert_non_null(strstr(t.bytes, "/3x16@32"));
     rondo_graph_release(graph);

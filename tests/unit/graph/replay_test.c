@@ -59,18 +59,6 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
-typedef struct text {
-    char bytes[4096];
-    size_t length;
-} text;
-
-static void keep(void *user, const char *bytes, size_t length) {
-    text *t = user;
-    NEED(t->length + length < sizeof t->bytes);
-    memcpy(t->bytes + t->length, bytes, length);
-    t->length += length;
-}
-
 static rondo_graph *outer;
 
 static void append_while_it_runs(int index, void *user) {
@@ -83,8 +71,8 @@ static void append_while_it_runs(int index, void *user) {
     gate_await(&inside, 1);
     rondo_update update = rondo_update_value(1, "value", &seven, 8);
     NEED_OK(rondo_graph_update(s->graph, &update, 1));
-    text now = {.length = 0};
-    NEED_OK(rondo_graph_dump(s->graph, RONDO_DUMP_TEXT, keep, &now));
+    dumped now = {.length = 0};
+    NEED_OK(rondo_graph_dump(s->graph, RONDO_DUMP_TEXT, keep_text, &now));
     NEED(strstr(now.bytes, "value=0700000000000000") != NULL); /* little-endian */
     NEED_OK(rondo_capture_prepare(s->a));
     NEED_OK(rondo_capture_begin(s->a));
