@@ -8,26 +8,31 @@
 
 /* ---- life ---- */
 
+/* *out_again: the device is full, but something waits for other queues to be swept, as the end of this call does. */
+static rondo_status try_to_create(rondo_stream *stream, const char *operation, const rdo_request *request,
+                                  rondo_buffer *out_buffer, bool *out_again) {
+    rdo_call call;
+    rdo_memory *memory = NULL;
+    *out_again = false;
+    RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
+    rondo_status status = rdo_allocate(&call, request, false, &memory);
+    if (memory != NULL) {
+        *out_buffer = (rondo_buffer){memory->id};
+        rdo_memory_publish(memory);
+    }
+    if (rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY) {
+        *out_again = !rdo_captures_any_recording(&call.engine->captures) &&
+                     atomic_load(&call.engine->books.returning) != 0;
+    }
+    return rdo_call_end(&call, status);
+}
+
 /* Allocates; when the device is full and nobody records, settles all queues and tries once more [M4]. */
 static rondo_status create_buffer(rondo_stream *stream, const char *operation, const rdo_request *request,
                                   rondo_buffer *out_buffer) {
-    rdo_call call;
-    rdo_memory *memory = NULL;
-    rondo_status status = RONDO_OK;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
-        status = rdo_allocate(&call, request, false, &memory);
-        bool pressed = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
-                       !rdo_captures_any_recording(&call.engine->captures) &&
-                       atomic_load(&call.engine->books.returning) != 0;
-        if (memory != NULL) {
-            *out_buffer = (rondo_buffer){memory->id};
-            rdo_memory_publish(memory);
-        }
-        status = rdo_call_end(&call, status);
-        if (!pressed) break;
-    }
-    return status;
+    bool again;
+    rondo_status status = try_to_create(stream, operation, request, out_buffer, &again);
+    return again ? try_to_create(stream, operation, request, out_buffer, &again) : status;
 }
 
 rondo_status rondo_buffer_create(rondo_stream *stream, uint64_t size_bytes, rondo_usage usage,
@@ -382,5 +387,5 @@ rondo_status rondo_host_wait(rondo_buffer block) {
     if (memory == NULL) return stale(where, block);
     rdo_engine *engine = rdo_engine_of_books(rdo_memory_books(memory));
     RDO_TRY(rdo_check_caller(engine, where));
-    return rdo_api_end(engine, rdo_host_wait(where, block));
+    return rdo_api_end(engine, rdo_host_wait(where, engine, block));
 }

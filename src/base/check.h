@@ -31,6 +31,10 @@ _Noreturn void rdo_assert_failed(const char *statement, const char *file, int li
 #define RDO_NEVER(statement) __builtin_expect(!!(statement), 0)
 #endif
 
+/* RDO_CHANCE: true or false as another thread or the clock wills, where no test can choose. It changes nothing; a
+ * measurement of coverage does not ask for both answers. */
+#define RDO_CHANCE(statement) (statement)
+
 /* Returns a failed status to the caller at once. */
 #define RDO_TRY(expression)                                                                        \
     do {                                                                                           \

@@ -64,11 +64,10 @@ static bool same(const rdo_range *a, uint64_t value, uint64_t tag) {
     return a->value == value && a->tag == tag;
 }
 
-/* Cuts [low, high) out and puts `middle` there, unless it is NULL. */
+/* Cuts [low, high), which is not empty, out and puts `middle` there, unless it is NULL. */
 static bool replace(rdo_ranges *map, uint64_t low, uint64_t high, const rdo_range *middle) {
     rdo_range pieces[3];
     size_t inserted = 0;
-    if (low >= high) return true;
     if (!rdo_ranges_reserve(map, 2)) return false;
     rdo_range *data = rdo_ranges_data(map);
     size_t at = rdo_ranges_seek(map, low);

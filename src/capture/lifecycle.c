@@ -50,11 +50,11 @@ static void recount(rdo_captures *captures) {
 static void go(rdo_lifecycle *life, rondo_phase phase, uint64_t owner) {
     rdo_captures *device = life->device;
     rdo_lock_take(&device->lock);
-    if (life->phase == RONDO_PHASE_NONE && phase != RONDO_PHASE_NONE) {
+    RDO_ASSERT(life->phase != phase);
+    if (life->phase == RONDO_PHASE_NONE) {
         life->next = device->list;
         device->list = life;
-    }
-    if (life->phase != RONDO_PHASE_NONE && phase == RONDO_PHASE_NONE) {
+    } else if (phase == RONDO_PHASE_NONE) {
         rdo_lifecycle **link = &device->list;
         while (*link != life) link = &(*link)->next;
         *link = life->next;

@@ -39,7 +39,7 @@ static rondo_status time_step(probe *p, rondo_step_fn step, uint64_t *out_ns) {
         RDO_TRY(step(p->stream, p));
         RDO_TRY(rondo_stream_sync(p->stream));
         uint64_t ns = rdo_clock_ns() - start;
-        if (ns < *out_ns) *out_ns = ns;
+        if (RDO_CHANCE(ns < *out_ns)) *out_ns = ns; /* the least is the one that nothing interrupted */
     }
     return RONDO_OK;
 }
@@ -52,8 +52,9 @@ static rondo_status time_replay(probe *p, uint64_t nodes, uint64_t *out_ns) {
     return status;
 }
 
-static uint64_t per_node_ps(uint64_t many_ns, uint64_t one_ns) {
-    return many_ns > one_ns ? (many_ns - one_ns) * 1000 / (NODES - 1) : 0;
+static uint64_t difference_ps(uint64_t long_ns, uint64_t short_ns) {
+    /* The shorter way may have taken longer where both are very short. */
+    return RDO_CHANCE(long_ns > short_ns) ? (long_ns - short_ns) * 1000 : 0;
 }
 
 /* One sync is part of every step and cancels out. */
@@ -67,9 +68,9 @@ static rondo_status measure(probe *p, rdo_costs *out) {
     RDO_TRY(time_step(p, issue, &eager_many));
     RDO_TRY(time_replay(p, 1, &replay_one));
     RDO_TRY(time_replay(p, NODES, &replay_many));
-    out->eager_node_ps = per_node_ps(eager_many, eager_one);
-    out->replay_node_ps = per_node_ps(replay_many, replay_one);
-    out->replay_ps = replay_one > nothing ? (replay_one - nothing) * 1000 : 0;
+    out->eager_node_ps = difference_ps(eager_many, eager_one) / (NODES - 1);
+    out->replay_node_ps = difference_ps(replay_many, replay_one) / (NODES - 1);
+    out->replay_ps = difference_ps(replay_one, nothing);
     out->known = true;
     return RONDO_OK;
 }
@@ -95,7 +96,8 @@ rondo_status rdo_device_costs(rdo_device *device, const rdo_where *where, rdo_co
     if (out->known) return RONDO_OK;
     RDO_TRY(probe_device(device, where, out));
     rdo_lock_take(lock);
-    if (device->costs.known) *out = device->costs; /* another thread was quicker, and one answer is enough */
+    /* If another thread was quicker, its answer is everybody's. */
+    if (RDO_CHANCE(device->costs.known)) *out = device->costs;
     device->costs = *out;
     rdo_lock_give(lock);
     return RONDO_OK;

@@ -14,13 +14,13 @@ static void untag_gone(const rdo_claims *claims, const rdo_range *before, size_t
 
 enum { FEW = 8 };
 
-/* Copies the claims that overlap [low, high), up to FEW of them; returns how many there are in all. */
+/* Copies the claims that overlap [low, high), at most FEW; returns how many they are. */
 static size_t overlapping(const rdo_claims *claims, uint64_t low, uint64_t high, rdo_range *out) {
     const rdo_range *data = rdo_ranges_data(&claims->ranges);
     size_t count = 0;
     for (size_t i = rdo_ranges_seek(&claims->ranges, low); i < claims->ranges.count && data[i].low < high; i++) {
-        if (count < FEW) out[count] = data[i];
-        count++;
+        RDO_ASSERT(count < FEW);
+        out[count++] = data[i];
     }
     return count;
 }

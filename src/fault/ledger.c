@@ -203,8 +203,8 @@ void rdo_fault_tag(uint64_t number) {
 void rdo_fault_untag(uint64_t number) {
     rdo_lock_take(&ledger.lock);
     story *s = find(number);
-    RDO_ASSERT(s == NULL || s->carriers != 0);
-    if (s != NULL && s->carriers != 0 && --s->carriers == 0) {
+    bool carried = s != NULL && !RDO_NEVER(s->carriers == 0); /* untagged as often as tagged */
+    if (carried && --s->carriers == 0) {
         ledger.live--;
         list_append(s);
     }
@@ -376,8 +376,11 @@ size_t rondo_fault_describe(rondo_status status, char *text, size_t size_bytes) 
         for (size_t i = 0; i < count; i++) {
             rdo_text_add(&out, "  skipped: %s", chain[i].operation);
             add_place(&out, chain[i].kernel, chain[i].label, chain[i].stream_id, RONDO_NO_INDEX);
-            rdo_text_add(&out, ": it needed buffer %llu, so buffer %llu was not written\n",
-                         (unsigned long long)chain[i].needed, (unsigned long long)chain[i].produced);
+            rdo_text_add(&out, ": it needed buffer %llu", (unsigned long long)chain[i].needed);
+            if (chain[i].produced != 0) {
+                rdo_text_add(&out, ", so buffer %llu was not written", (unsigned long long)chain[i].produced);
+            }
+            rdo_text_add(&out, "\n");
         }
         uint32_t dropped = s->root != s->status ? s->chain_dropped : (uint32_t)(s->skip_total - count);
         if (dropped != 0) rdo_text_add(&out, "  (%u older skips are no longer kept)\n", dropped);
@@ -399,9 +402,10 @@ bool rdo_ledger_check(void) {
             *(s->carriers != 0 ? &live : &uncarried) += 1;
         }
     }
-    bool holds = live == ledger.live && uncarried == ledger.uncarried && uncarried <= KEPT_UNCARRIED;
+    /* All three are true unless a list is broken, which no test can do from outside. */
+    bool broken = RDO_NEVER(live != ledger.live || uncarried != ledger.uncarried || uncarried > KEPT_UNCARRIED);
     rdo_lock_give(&ledger.lock);
-    return holds;
+    return !broken;
 }
 
 rdo_lock *rdo_ledger_lock(void) {

@@ -487,8 +487,8 @@ static bool touch_guards(rdo_window *window, uint64_t stream_id, const rdo_guard
  * temporary may have been cut up for later ones, and then its op names the first piece only. */
 static bool share_guards(rdo_window *window, uint64_t stream_id, const rdo_graph *graph) {
     bool done = touch_guards(window, stream_id, &graph->guards);
-    for (const rdo_patch *patch = graph->patches; patch != NULL && done; patch = patch->next) {
-        done = touch_guards(window, stream_id, &patch->guards);
+    for (const rdo_patch *patch = graph->patches; patch != NULL; patch = patch->next) {
+        done &= touch_guards(window, stream_id, &patch->guards);
     }
     return done;
 }

@@ -123,7 +123,8 @@ static keyed *make_key(rdo_stream *stream, uint64_t key) {
 /* First call: the step runs; what it reserves is noted, so that the second call finds room for it. */
 static rondo_status first_run(rdo_call *call, rondo_stream *handle, uint64_t key, rondo_step_fn step, void *user) {
     rdo_window *window = &call->queue->window;
-    bool noting = !rdo_window_is_active(window) && rdo_capture_prepare(call) == RONDO_OK;
+    bool noting = !rdo_window_is_active(window);
+    if (noting) (void)rdo_capture_prepare(call); /* nothing that it could refuse for is under way */
     uint64_t id = window->id;
     rondo_status status = run_step(call, handle, step, user);
     keyed *k = find_key(call->stream, key);

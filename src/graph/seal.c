@@ -55,21 +55,24 @@ static rondo_status abandon(rdo_call *call) {
 
 /* ---- the seal's own check [C5] ---- */
 
+/* Adds to `written` what the op writes of `memory`; false without memory to note it. */
+static bool add_writes(rdo_ranges *written, const rdo_op *op, const rdo_memory *memory) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        const rdo_access *access = &op->accesses[i];
+        if (!rdo_access_writes(access) || access->id != memory->id) continue;
+        for (uint64_t row = 0; row < access->rows; row++) {
+            uint64_t low = access->low + row * access->pitch;
+            if (!rdo_ranges_set(written, low, low + access->row_bytes, 1, 0)) return false;
+        }
+    }
+    return true;
+}
+
 /* Whether the recorded ops write all bytes of `memory`. Without memory to tell: no, which is safe. */
 static bool written_whole(rdo_op *const *ops, size_t count, const rdo_memory *memory) {
     rdo_ranges written = {0};
     bool known = true;
-    for (size_t n = 0; n < count && known; n++) {
-        const rdo_op *op = ops[n];
-        for (uint32_t i = 0; i < op->access_count && known; i++) {
-            const rdo_access *access = &op->accesses[i];
-            if (!rdo_access_writes(access) || access->id != memory->id) continue;
-            for (uint64_t row = 0; row < access->rows && known; row++) {
-                uint64_t low = access->low + row * access->pitch;
-                known = rdo_ranges_set(&written, low, low + access->row_bytes, 1, 0);
-            }
-        }
-    }
+    for (size_t n = 0; n < count; n++) known &= add_writes(&written, ops[n], memory);
     bool whole = known && rdo_ranges_cover(&written, 0, memory->size);
     rdo_ranges_finish(&written);
     return whole;
@@ -80,7 +83,8 @@ static rdo_memory *overlaid_on(const rdo_page *page, const rdo_window *window) {
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->window != window->id || slice->owner == NULL || !slice->reused) continue;
-        bool live = slice->owner->refs != 0 && !slice->owner->staging;
+        RDO_ASSERT(page->pool != RONDO_POOL_HOST); /* whose slices serve once, so that no staging lies over anything */
+        bool live = slice->owner->refs != 0;
         if (live && !written_whole(window->ops.data, window->ops.count, slice->owner)) return slice->owner;
     }
     return NULL;
@@ -143,10 +147,10 @@ static rdo_graph *new_graph(rdo_call *call) {
     return graph;
 }
 
+/* Of a graph that got no program. */
 static void discard_graph(rdo_graph *graph) {
     rdo_object_hide(graph->handle);
     rdo_object_delete(graph->handle);
-    if (graph->program != NULL) rdo_program_delete(graph->program);
     rdo_free(graph->guards.data);
     rdo_free(graph);
 }
@@ -232,9 +236,9 @@ static rondo_status build(rdo_call *call, rdo_graph *graph) {
 static void finish_graph(rdo_return *item) {
     rdo_graph *graph = (rdo_graph *)(void *)item; /* `returning` comes first */
     rdo_engine *engine = graph->engine;
-    /* Nobody needed it when it was put on the list, and its handle is hidden. A replay that this queue ran since
-     * then may have counted itself all the same. */
-    if (graph->refs != 0 || graph->uses != 0) return;
+    /* Nobody needed it when it was put on the list, its handle is hidden, and a replay of this queue that found it
+     * before is over, since this is under the queue's lock. */
+    RDO_ASSERT(graph->refs == 0 && graph->uses == 0);
     rdo_lock_give(&engine->books.lock);
     rdo_program_delete(graph->program);
     rdo_lock_take(&engine->books.lock);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "graph/graph.h"
 
 enum { RECENT = 256, SHORT_LIST = 16 };
@@ -72,10 +73,11 @@ static bool insert(walker *w, size_t at, uint64_t low, uint64_t high, const piec
     return true;
 }
 
-/* Cuts piece number `at` in two, unless `where` is its edge. */
+/* Cuts piece number `at` in two, unless `where`, which is above its beginning, is not inside of it. */
 static bool split(walker *w, size_t at, uint64_t where) {
     piece *p = w->pieces[at];
-    if (where <= p->low || where >= p->high) return true;
+    RDO_ASSERT(where > p->low);
+    if (where >= p->high) return true;
     if (!insert(w, at + 1, where, p->high, p)) return false;
     p->high = where;
     return true;
@@ -214,7 +216,7 @@ static void sort_nodes(uint64_t *nodes, size_t count) {
 /* A span of no bytes keeps its allocation all the same: node and place name it. */
 static bool note_empty(walker *w, const rdo_access *access) {
     rdo_extent_list *empties = &w->survey->empties;
-    if ((access->row_bytes != 0 && access->rows != 0) || access->page == NULL) return true;
+    if (access->row_bytes != 0 || access->page == NULL) return true;
     bool again = empties->count != 0 && empties->data[empties->count - 1].low == rdo_access_base(access);
     if (again) return true;
     if (!rdo_grow(&empties->data, &empties->capacity, empties->count + 1, sizeof *empties->data)) return false;

@@ -40,7 +40,7 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     op->own_values |= bit;
     set_value(graph->program, patch->node, patch->param, patch->value);
     size_t programs = graph->waiting_programs;
-    for (const rdo_patch *later = graph->patches; programs != 0 && later != NULL; later = later->next) {
+    for (const rdo_patch *later = graph->patches; programs != 0; later = later->next) {
         if (later->program == NULL) continue;
         programs--;
         later->program->ops[patch->node]->own_values |= bit;
@@ -287,9 +287,6 @@ static rondo_status update_span(updating *u, const rdo_program *newest, const ro
     if (u->ops == NULL && !copy_ops(u, newest)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update");
     rdo_op *op = u->ops[u->where.op_index];
     RDO_TRY(check_span(u, op, update, param, &access));
-    rdo_op one = {.accesses = &access, .access_count = 1};
-    if (!rdo_op_is_alive(&one)) REFUSE(RONDO_STALE, "buffer %llu was released", (unsigned long long)access.id);
-    rdo_op_locate(&one);
     if (!guard_new(u, newest, &access)) REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the update's guards");
     for (uint32_t i = 0; i < op->access_count; i++) {
         if (op->accesses[i].param == param) op->accesses[i] = access;

@@ -12,8 +12,6 @@
 #include "base/check.h"
 #include "memory/store.h"
 
-enum { MOST_PASSES = 64 };
-
 typedef struct rehearsal {
     rdo_store *store;
     const rdo_note *notes;
@@ -117,12 +115,12 @@ static rondo_backend_result rehearse(rehearsal *r) {
     sort_reserving(r);
     rondo_backend_result result = run_pass(r, false);
     tidy_up(r);
-    for (int pass = 1; result == RONDO_BACKEND_DONE; pass++) {
+    /* It ends: a reservation that falls short adds a piece that it fits on, and once there are as many of those as
+     * notes, one is free whenever it is placed. */
+    r->grew = true;
+    while (result == RONDO_BACKEND_DONE && r->grew) {
         result = run_pass(r, true);
         tidy_up(r);
-        if (!r->grew) break;
-        /* Each pass that grew leaves more room than the one before; that this never settles is no way to go on. */
-        if (pass == MOST_PASSES && result == RONDO_BACKEND_DONE) result = RONDO_BACKEND_DEVICE_FULL;
     }
     return result;
 }

@@ -14,7 +14,8 @@ static bool is_outdated(const rdo_page *page) {
 }
 
 static bool can_empty(const rdo_page *page) {
-    if (!is_outdated(page) || page->used == 0 || page->guarded != 0 || page->marked != 0) return false;
+    if (!is_outdated(page) || page->used == 0 || page->guarded != 0) return false;
+    RDO_ASSERT(page->marked == 0); /* only a window that records marks, and then nothing is moved */
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_memory *owner = page->slices[i].owner;
         if (owner != NULL && (owner->uses != 0 || owner->maps != 0)) return false;

@@ -299,10 +299,8 @@ void rdo_memory_recycle(rdo_return *item) {
     /* Nobody needed it when it was put on the list. But a buffer of a window that another thread releases waits
      * there while the window closes into a graph, which guards all that its work touched: then the graph needs it
      * again. */
-    if (memory->refs != 0 || memory->uses != 0 || memory->maps != 0 ||
-        (memory->page != NULL && memory->page->slices[memory->slice].guards != 0)) {
-        return;
-    }
+    if (memory->page != NULL && memory->page->slices[memory->slice].guards != 0) return;
+    RDO_ASSERT(memory->refs == 0 && memory->uses == 0 && memory->maps == 0);
     if (books->debug_fresh) { /* the lock is not held over work on many bytes */
         rdo_lock_give(&books->lock);
         scribble(memory);
@@ -318,7 +316,8 @@ void rdo_memory_recycle(rdo_return *item) {
 }
 
 static bool releasable(const rdo_page *page, bool all) {
-    if (page == NULL || page->used != 0 || page->guarded != 0 || page->marked != 0 || page->imported) return false;
+    if (page == NULL || page->used != 0 || page->guarded != 0) return false;
+    RDO_ASSERT(page->marked == 0 && !page->imported); /* nobody records; an import goes with its one allocation */
     if (page == page->store->fresh) return false;
     return all || outdated(page) || page->usage == RONDO_USAGE_ONE_OFF;
 }

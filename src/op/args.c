@@ -75,8 +75,8 @@ static rondo_status check_buffer(const rdo_where *where, rdo_books *books, const
     bool good = find_whole(books, own, arg->span.buffer, (uint32_t)param->kind, out) && !out->host &&
                 narrow(out, arg->span);
     if (RDO_UNLIKELY(!good)) {
-        RDO_TRY(rdo_args_access(where, books, own, arg->span, RDO_SPAN_DEVICE, (uint32_t)param->kind,
-                                argument_name(what, sizeof what, param->name), out));
+        return rdo_args_access(where, books, own, arg->span, RDO_SPAN_DEVICE, (uint32_t)param->kind,
+                               argument_name(what, sizeof what, param->name), out);
     }
     if (RDO_UNLIKELY(param->align_bytes > 1 && (out->low & (param->align_bytes - 1)) != 0)) {
         REFUSE(RONDO_INVALID, "argument '%s' starts at byte %llu, which is no multiple of its alignment %u",
@@ -85,18 +85,16 @@ static rondo_status check_buffer(const rdo_where *where, rdo_books *books, const
     return RONDO_OK;
 }
 
-static rondo_status check_value(const rdo_where *where, const rondo_param *param, const rondo_arg *arg) {
+/* Says what is wrong with an argument that is not a value of the right size. */
+static rondo_status refuse_value(const rdo_where *where, const rondo_param *param, const rondo_arg *arg) {
     if (arg->value == NULL) {
         if (arg->span.buffer.id != 0) {
             REFUSE(RONDO_INVALID, "argument '%s' is a buffer; the kernel takes a value there", param->name);
         }
         REFUSE(RONDO_INVALID, "the value for argument '%s' is null", param->name);
     }
-    if (arg->value_bytes != param->size_bytes) {
-        REFUSE(RONDO_INVALID, "the value for argument '%s' has %llu bytes, the kernel takes %u", param->name,
-               (unsigned long long)arg->value_bytes, param->size_bytes);
-    }
-    return RONDO_OK;
+    REFUSE(RONDO_INVALID, "the value for argument '%s' has %llu bytes, the kernel takes %u", param->name,
+           (unsigned long long)arg->value_bytes, param->size_bytes);
 }
 
 static rondo_status check_grid(const rdo_where *where, rondo_grid grid) {
@@ -165,7 +163,7 @@ rondo_status rdo_args_launch(const rdo_where *where, rdo_books *books, const rdo
         } else if (RDO_LIKELY(args[i].value != NULL && args[i].value_bytes == param->size_bytes)) {
             continue;
         } else {
-            status = check_value(where, param, &args[i]);
+            status = refuse_value(where, param, &args[i]);
         }
         if (RDO_UNLIKELY(status != RONDO_OK && first == RONDO_OK)) first = status;
     }

@@ -9,8 +9,8 @@ enum { LARGEST_VALUE_BYTES = 4096, LARGEST_GROUP = 1024 };
 
 #define REFUSE(code, ...) return rdo_fault_raise(where, code, __VA_ARGS__)
 
-static bool power_of_two(uint32_t n) {
-    return n != 0 && (n & (n - 1)) == 0;
+static bool zero_or_power_of_two(uint32_t n) {
+    return (n & (n - 1)) == 0;
 }
 
 static rondo_status check_param(const rdo_where *where, const rondo_kernel_desc *desc, size_t i) {
@@ -28,7 +28,7 @@ static rondo_status check_param(const rdo_where *where, const rondo_kernel_desc 
         REFUSE(RONDO_INVALID, "parameter '%s' of kernel '%s' is of unknown kind %d", param->name, desc->name,
                (int)param->kind);
     }
-    if (param->align_bytes != 0 && !power_of_two(param->align_bytes)) {
+    if (!zero_or_power_of_two(param->align_bytes)) {
         REFUSE(RONDO_INVALID, "alignment %u of parameter '%s' of kernel '%s' is no power of two", param->align_bytes,
                param->name, desc->name);
     }

@@ -75,10 +75,11 @@ static rdo_meta_block *find(const rdo_meta *meta, uint64_t hash, const void *byt
     return block;
 }
 
+/* There is a block without pins. */
 static void evict_one(rdo_meta *meta) {
     rdo_meta_block *block = meta->oldest;
-    while (block != NULL && block->pins != 0) block = block->newer;
-    if (block != NULL) remove_block(meta, block);
+    while (block->pins != 0) block = block->newer;
+    remove_block(meta, block);
 }
 
 static rdo_meta_block *insert(rdo_meta *meta, uint64_t hash, const void *bytes, size_t size_bytes) {

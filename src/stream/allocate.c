@@ -59,7 +59,10 @@ static rondo_status find_room(rdo_call *call, const rdo_request *request, rdo_me
         if (place(store, request, memory)) return RONDO_OK;
         result = rdo_store_grow(store, request);
     }
-    if (result == RONDO_BACKEND_DONE && place(store, request, memory)) return RONDO_OK;
+    if (result == RONDO_BACKEND_DONE) {
+        bool placed = place(store, request, memory); /* the new page fits the request */
+        if (!RDO_NEVER(!placed)) return RONDO_OK;
+    }
     switch (result) {
     case RONDO_BACKEND_TOO_BIG:
         return rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",

@@ -85,14 +85,16 @@ static void defer(rdo_engine *engine) {
         return;
     }
     engine->next_deferred = atomic_load(&rdo_deferred_engines);
-    while (!atomic_compare_exchange_weak(&rdo_deferred_engines, &engine->next_deferred, engine)) {}
+    /* Once more if another thread has put its own there meanwhile. */
+    while (!RDO_CHANCE(atomic_compare_exchange_weak(&rdo_deferred_engines, &engine->next_deferred, engine))) {}
 }
 
 /* Unpins an engine that nobody closes yet, and of which nothing may be touched afterwards. */
 static bool leave_open(rdo_engine *engine) {
     uint32_t callers = atomic_load(&engine->callers);
     while ((callers & RDO_ENGINE_CLOSING) == 0) {
-        if (atomic_compare_exchange_weak(&engine->callers, &callers, callers - 1)) return true;
+        /* Once more if another thread has come or gone meanwhile. */
+        if (RDO_CHANCE(atomic_compare_exchange_weak(&engine->callers, &callers, callers - 1))) return true;
     }
     return false;
 }

@@ -27,7 +27,7 @@ size_t rdo_extents_seek(const rdo_extent *list, size_t count, uint64_t low) {
 }
 
 static bool one_meets(rdo_extent one, const rdo_extent *list, size_t count) {
-    if (one.low >= one.high) return false;
+    RDO_ASSERT(one.low < one.high);
     if (count > 16) {
         size_t i = rdo_extents_seek(list, count, one.low);
         return i < count && list[i].low < one.high;

@@ -51,14 +51,11 @@ static rondo_status read_bytes(rdo_call *call, rdo_access *access, void *data) {
     rdo_engine *engine = call->engine;
     rdo_op op = {.kind = RONDO_NODE_READ_ASYNC, .accesses = access, .access_count = 1};
     rdo_lock_take(&engine->books.lock);
-    rondo_status status = RONDO_OK;
     if (!rdo_op_is_alive(&op)) {
-        status = rdo_fault_raise(&call->where, RONDO_STALE, "the buffer was released during the call");
-    }
-    if (status != RONDO_OK) {
         rdo_lock_give(&engine->books.lock);
-        return status;
+        REFUSE(RONDO_STALE, "the buffer was released during the call");
     }
+    rondo_status status = RONDO_OK;
     access->memory->uses++;
     rdo_op_locate(&op);
     rdo_op_extents_fill(&extents, &op, &call->queue->store);
@@ -229,20 +226,17 @@ bool rdo_host_idle(const rdo_memory *block) {
     return !rdo_order_is_busy(&engine->order, bytes) && atomic_load(&home->fast) == 0;
 }
 
-rondo_status rdo_host_wait(const rdo_where *where, rondo_buffer block) {
+rondo_status rdo_host_wait(const rdo_where *where, rdo_engine *engine, rondo_buffer block) {
     rdo_access access;
-    rdo_memory *memory = rdo_memory_find(block);
-    if (memory == NULL) return rdo_fault_raise(where, RONDO_STALE, "the block was released");
-    rdo_engine *engine = rdo_engine_of_books(rdo_memory_books(memory));
     rdo_books *books = &engine->books;
     rdo_lock_take(&books->lock);
     rondo_status status =
         rdo_args_access(where, books, NULL, rondo_whole(block), RDO_SPAN_HOST, RONDO_READS, "block", &access);
     if (status == RONDO_OK) {
-        memory->uses++;
-        rdo_order_wait_idle(&engine->order, memory);
+        access.memory->uses++;
+        rdo_order_wait_idle(&engine->order, access.memory);
         status = rdo_readable(where, &access);
-        if (--memory->uses == 0) rdo_memory_settle(memory);
+        if (--access.memory->uses == 0) rdo_memory_settle(access.memory);
     }
     rdo_lock_give(&books->lock);
     return status;

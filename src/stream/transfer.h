@@ -24,6 +24,6 @@ rondo_status rdo_stage_write(rdo_call *call, rdo_op *op);
 /* Device lock held: whether no running work uses the block. */
 bool rdo_host_idle(const rdo_memory *block);
 /* No lock held: waits for that, and says whether the bytes are good. */
-rondo_status rdo_host_wait(const rdo_where *where, rondo_buffer block);
+rondo_status rdo_host_wait(const rdo_where *where, rdo_engine *engine, rondo_buffer block);
 
 #endif

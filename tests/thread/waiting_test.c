@@ -2,6 +2,10 @@
  * are held inside by a gate make the order certain without any clock. */
 #include "threads.h"
 
+#include <sched.h>
+
+#include "device/device.h"
+
 /* Two queues, a stream and a buffer on each. */
 typedef struct pair {
     rondo_device *device;
@@ -28,6 +32,12 @@ static void close_pair(pair *p) {
     release_kernels(&p->k);
     expect_empty(p->device);
     rondo_device_release(p->device);
+}
+
+/* Until so many threads wait for their turn or for memory to be idle. */
+static void await_waiters(rondo_device *handle, uint32_t count) {
+    const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, handle);
+    while (atomic_load(&device->engine.order.fast_waiters) < count) (void)sched_yield();
 }
 
 /* ---- a long host call ---- */
@@ -131,16 +141,17 @@ static void a_third_queue_goes_past_a_wait(void **state) {
 static void wait_for_block(int index, void *user) {
     held_call *h = user;
     if (index == 0) {
-        rondo_host_access access = {.span = rondo_whole(h->block), .mode = RONDO_READS_WRITES};
+        rondo_host_access access = {.span = rondo_whole(h->block), .mode = h->mode};
         NEED_OK(rondo_host_call(h->p.streams[0], hold, h, NULL, &access, 1, "held"));
     } else if (index == 1) {
         gate_await(&h->entered, 1);
         NEED_OK(rondo_host_wait(h->block));
         NEED(atomic_load(&h->over));
-        NEED(((uint64_t *)rondo_host_data(h->block))[0] == 7);
+        NEED(((uint64_t *)rondo_host_data(h->block))[0] == ((h->mode & RONDO_WRITES) != 0 ? 7 : 0));
     } else {
         gate_await(&h->entered, 1);
         NEED(!rondo_host_is_idle(h->block));
+        await_waiters(h->p.device, 1);
         gate_set(&h->leave, 1);
     }
 }
@@ -149,7 +160,8 @@ static void wait_for_block(int index, void *user) {
 static void a_wait_for_a_block_ends_after_the_work_on_it(void **state) {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        held_call h = {.entered = GATE_INIT, .leave = GATE_INIT, .mode = RONDO_READS_WRITES};
+        held_call h = {.entered = GATE_INIT, .leave = GATE_INIT};
+        h.mode = round % 4 < 2 ? RONDO_READS_WRITES : RONDO_READS;
         open_pair(&h.p);
         OK(rondo_host_create(h.p.streams[round & 1], BYTES, &h.block));
         run_threads(3, wait_for_block, &h);
@@ -337,6 +349,75 @@ static void events_are_recorded_and_awaited_from_four_threads(void **state) {
     close_pair(&e.p);
 }
 
+static void unmap_beside_a_call(int index, void *user) {
+    held_call *h = user;
+    if (index == 0) {
+        rondo_host_access access = {.span = rondo_whole(h->p.buffers[0]), .mode = RONDO_READS_WRITES};
+        NEED_OK(rondo_host_call(h->p.streams[0], hold, h, NULL, &access, 1, "held"));
+        return;
+    }
+    void *data = NULL;
+    rondo_buffer other = make_buffer(h->p.streams[1], 1);
+    gate_await(&h->entered, 1);
+    NEED_OK(rondo_map(h->p.streams[1], rondo_whole(h->p.buffers[1]), RONDO_READS, &data));
+    NEED_OK(rondo_map(h->p.streams[1], rondo_whole(other), RONDO_READS, &data));
+    rondo_buffer_release(other); /* which ends its mapping */
+    NEED_OK(rondo_unmap(h->p.streams[1], rondo_whole(h->p.buffers[1])));
+    NEED(rondo_status_code(rondo_unmap(h->p.streams[1], rondo_whole(h->p.buffers[0]))) == RONDO_STATE);
+    gate_set(&h->leave, 1);
+}
+
+/* [O4] Work under way is not taken for a mapping. */
+static void a_mapping_ends_beside_work_that_goes_on(void **state) {
+    (void)state;
+    held_call h = {.entered = GATE_INIT, .leave = GATE_INIT, .mode = RONDO_READS_WRITES};
+    open_pair(&h.p);
+    run_threads(2, unmap_beside_a_call, &h);
+    assert_int_equal(read_even(h.p.streams[0], h.p.buffers[0]), 7);
+    close_pair(&h.p);
+}
+
+static held_call *held_kernel;
+
+static void hold_native(const rondo_native_call *call) {
+    (void)call;
+    gate_set(&held_kernel->entered, 1);
+    gate_await(&held_kernel->leave, 1);
+    atomic_store(&held_kernel->over, true);
+}
+
+static void ask_beside_a_kernel(int index, void *user) {
+    held_call *h = user;
+    if (index == 0) {
+        rondo_kernel *kernel = load(h->p.device, "hold", hold_native, NULL, 0);
+        NEED_OK(rondo_launch(h->p.streams[0], kernel, rondo_grid_1d(1), NULL, 0, "hold"));
+        rondo_kernel_release(kernel);
+        return;
+    }
+    gate_await(&h->entered, 1);
+    if (index > 1) {
+        NEED_OK(rondo_host_wait(h->block));
+        NEED(atomic_load(&h->over));
+        return;
+    }
+    NEED(!rondo_host_is_idle(h->block));
+    await_waiters(h->p.device, 2);
+    gate_set(&h->leave, 1);
+}
+
+/* [W7] A launch at home tells nobody what it touches, so it may be anything that is at home there. Two wait for it. */
+static void a_block_is_not_idle_while_its_queue_runs_a_launch(void **state) {
+    (void)state;
+    held_call h = {.entered = GATE_INIT, .leave = GATE_INIT};
+    held_kernel = &h;
+    open_pair(&h.p);
+    OK(rondo_host_create(h.p.streams[0], BYTES, &h.block));
+    run_threads(4, ask_beside_a_kernel, &h);
+    assert_true(rondo_host_is_idle(h.block));
+    rondo_buffer_release(h.block);
+    close_pair(&h.p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_waits_for_a_host_call_of_another_queue),
@@ -348,6 +429,8 @@ int main(void) {
         cmocka_unit_test(a_value_goes_back_and_forth_unharmed),
         cmocka_unit_test(reads_from_elsewhere_never_see_half_of_a_fill),
         cmocka_unit_test(events_are_recorded_and_awaited_from_four_threads),
+        cmocka_unit_test(a_mapping_ends_beside_work_that_goes_on),
+        cmocka_unit_test(a_block_is_not_idle_while_its_queue_runs_a_launch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,25 @@ static void without_memory_the_old_block_stays(void **state) {
     assert_int_equal(rdo_alloc_live(), 0);
 }
 
+/* The sanitizers' own allocators would stop the program here. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+
+/* [E3] */
+static void a_block_larger_than_memory_is_no_block_and_is_not_counted(void **state) {
+    (void)state;
+    assert_null(rdo_alloc(SIZE_MAX / 4));
+    assert_null(rdo_alloc_zero(SIZE_MAX / 4, 1));
+    assert_null(rdo_realloc(NULL, SIZE_MAX / 4));
+    assert_int_equal(rdo_alloc_live(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_counted_until_they_are_freed),
@@ -95,6 +114,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(an_array_grows_by_doubling_and_keeps_its_elements),
         cmocka_unit_test(without_memory_the_old_block_stays),
+        cmocka_unit_test(a_block_larger_than_memory_is_no_block_and_is_not_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,16 @@ static void a_full_table_refuses(void **state) {
     give(t);
 }
 
+/* [E2] Nor does a slot that is kept for the next thing get a number that was used. */
+static void a_slot_without_generations_left_gets_no_number(void **state) {
+    uint64_t number;
+    (void)state;
+    thing *t = take(&number);
+    t->slot.generation = last_generation - 1;
+    assert_int_equal(rdo_slots_renew(&t->slot) >> 24, last_generation);
+    assert_int_equal(rdo_slots_renew(&t->slot), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_number_is_found_from_publish_to_hide, fresh_table, drop_table),
@@ -155,6 +165,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(many_slots_are_told_apart, fresh_table, drop_table),
         cmocka_unit_test_setup_teardown(without_memory_there_is_no_slot_and_nothing_is_lost, fresh_table, drop_table),
         cmocka_unit_test_setup_teardown(a_full_table_refuses, fresh_table, drop_table),
+        cmocka_unit_test_setup_teardown(a_slot_without_generations_left_gets_no_number, fresh_table, drop_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

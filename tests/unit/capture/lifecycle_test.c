@@ -171,6 +171,26 @@ static void the_checker_sees_what_is_out_of_place(void **state) {
     assert_true(rdo_lifecycle_check(&life));
 }
 
+/* [C8] */
+static void a_refusal_from_inside_dooms_the_window_of_its_stream_and_no_other(void **state) {
+    rdo_captures device;
+    rdo_lifecycle lives[3]; /* records for the owner, is prepared for him, records for his neighbour */
+    rondo_status first = RONDO_STALE, second = RONDO_RANGE;
+    (void)state;
+    rdo_captures_init(&device);
+    for (int i = 0; i < 3; i++) {
+        rdo_lifecycle_init(&lives[i], &device);
+        assert_null(rdo_lifecycle_prepare(&lives[i], i == 2 ? NEIGHBOUR : OWNER));
+        if (i != 1) assert_null(rdo_lifecycle_begin(&lives[i]));
+    }
+    rdo_captures_refused(&device, OWNER, first);
+    rdo_captures_refused(&device, OWNER, second); /* the first reason stays */
+    assert_int_equal(atomic_load(&lives[0].refused), first);
+    assert_int_equal(atomic_load(&lives[1].refused), RONDO_OK);
+    assert_int_equal(atomic_load(&lives[2].refused), RONDO_OK);
+    for (int i = 0; i < 3; i++) rdo_lifecycle_abort(&lives[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sequence_of_calls_follows_the_reference),
@@ -178,6 +198,7 @@ int main(void) {
         cmocka_unit_test(unmatched_calls_leave_the_counts_true),
         cmocka_unit_test(a_refusal_says_what_does_not_fit),
         cmocka_unit_test(the_checker_sees_what_is_out_of_place),
+        cmocka_unit_test(a_refusal_from_inside_dooms_the_window_of_its_stream_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,11 @@
 #include "thread/threads.h"
 
 #include <rondo/sim.h>
+
+#include <sched.h>
+
 #include "base/lock.h"
+#include "device/device.h"
 #include "unit.h"
 
 static gate inside = GATE_INIT, go_on = GATE_INIT;
@@ -322,6 +326,208 @@ static void a_warm_replay_takes_one_lock(void **state) {
 }
 #endif
 
+static bool hungry;
+
+static int end_of_memory(void *user, const rondo_host_access *accesses, size_t count) {
+    (void)user, (void)accesses, (void)count;
+    if (hungry) starve(0, false);
+    return 0;
+}
+
+/* [R4] [E3] A node that ran makes bytes good again in the middle of spoiled ones; where that cannot be noted they stay
+ * spoiled. */
+static void bytes_written_anew_stay_spoiled_where_that_cannot_be_noted(void **state) {
+    (void)state;
+    rondo_device *device = open_cpu(1);
+    rondo_stream *stream = stream_on(device, 1, 0);
+    kernels k = load_kernels(device);
+    rondo_buffer x = make_buffer(stream, 1);
+    rondo_graph *graph = NULL;
+    rondo_span middle = rondo_slice(x, 128, 64);
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    OK(launch_fail(stream, &k, x));
+    OK(rondo_host_call(stream, end_of_memory, NULL, NULL, NULL, 0, NULL));
+    OK(rondo_fill(stream, middle, "", 1, NULL));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    for (int round = 0; round < 2; round++) {
+        hungry = round == 1;
+        OK(rondo_graph_replay(graph, stream));
+        if (hungry) assert_int_equal(feed(), 1);
+        expect(rondo_span_status(rondo_whole(x)), RONDO_TAINTED);
+        expect(rondo_span_status(middle), hungry ? RONDO_TAINTED : RONDO_OK);
+    }
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    release_kernels(&k);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
+enum { LARGE_BYTES = 4096 };
+
+/* [R8] [E3] Also where it is the copy of a large value that there is no memory for. */
+static void a_graph_that_finds_no_memory_to_be_appended_dooms_the_window(void **state) {
+    static const rondo_param params[] = {{"x", RONDO_PARAM_OUT, 8, 8, false},
+                                         {"value", RONDO_PARAM_VALUE, LARGE_BYTES, 1, false}};
+    static const uint8_t value[LARGE_BYTES];
+    (void)state;
+    rondo_device *device = open_cpu(1);
+    rondo_stream *stream = stream_on(device, 1, 0);
+    rondo_kernel *large = load(device, "large", nothing_native, params, 2);
+    rondo_buffer x = make_buffer(stream, 1);
+    rondo_graph *inner = NULL;
+    rondo_arg args[] = {rondo_arg_buffer(x), rondo_arg_value(value, LARGE_BYTES)};
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    for (int i = 0; i < 3; i++) OK(rondo_launch(stream, large, rondo_grid_1d(WORDS), args, 2, NULL));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &inner));
+    uint64_t granted = 0, refused = 1, one = 1;
+    for (; refused != 0; granted++) {
+        rondo_graph *graph = NULL;
+        OK(rondo_capture_prepare(stream));
+        OK(rondo_capture_begin(stream));
+        starve(granted, false);
+        rondo_status appended = rondo_graph_replay(inner, stream);
+        refused = feed();
+        expect(appended, refused != 0 ? RONDO_NO_HOST_MEMORY : RONDO_OK);
+        expect(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph), refused != 0 ? RONDO_DOOMED : RONDO_OK);
+        rondo_graph_release(graph);
+        OK(rondo_fill(stream, rondo_whole(x), &one, 8, NULL));
+    }
+    assert_true(granted > 5);
+    rondo_graph_release(inner);
+    rondo_buffer_release(x);
+    rondo_kernel_release(large);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
+/* [E5] */
+static void a_graph_of_the_parent_is_not_found_in_a_child(void **state) {
+    (void)state;
+    scene s = open_scene();
+    rdo_fork_epoch++; /* all that tells a child */
+    assert_null(rdo_graph_hold(s.graph));
+    rdo_fork_epoch--;
+    rdo_graph *graph = rdo_graph_hold(s.graph);
+    assert_non_null(graph);
+    rdo_graph_drop(graph);
+    close_scene(&s);
+}
+
+/* Holds the buffer that it is given until go_on. */
+static void hold_native(const rondo_native_call *call) {
+    gate_add(&inside, 1);
+    gate_await(&go_on, 1);
+    set_native(call);
+}
+
+typedef struct held {
+    rondo_device *device;
+    rondo_stream *a, *b; /* of different queues */
+    rondo_kernel *set, *hold;
+    rondo_buffer x;
+    rondo_graph *graph;  /* sets x to 1 by `set` or by `hold` */
+} held;
+
+static held open_held(bool holds) {
+    static const rondo_param params[] = {{"value", RONDO_PARAM_VALUE, 8, 8, false},
+                                         {"x", RONDO_PARAM_OUT, 8, 8, false}};
+    held h = {.device = open_cpu(2)};
+    uint64_t one = 1;
+    h.a = stream_on(h.device, 2, 0);
+    h.b = stream_on(h.device, 2, 1);
+    h.set = load(h.device, "set", set_native, params, 2);
+    h.hold = load(h.device, "hold", hold_native, params, 2);
+    h.x = make_buffer(h.a, 0);
+    rondo_arg args[] = {rondo_arg_value(&one, 8), rondo_arg_buffer(h.x)};
+    OK(rondo_capture_prepare(h.a));
+    OK(rondo_capture_begin(h.a));
+    OK(rondo_launch(h.a, holds ? h.hold : h.set, rondo_grid_1d(1), args, 2, NULL));
+    OK(rondo_capture_end(h.a, RONDO_END_DEFAULT, &h.graph));
+    gate_set(&inside, 0);
+    gate_set(&go_on, 0);
+    return h;
+}
+
+static void close_held(held *h) {
+    rondo_graph_release(h->graph);
+    rondo_buffer_release(h->x);
+    rondo_kernel_release(h->set);
+    rondo_kernel_release(h->hold);
+    rondo_stream_release(h->a);
+    rondo_stream_release(h->b);
+    expect_empty(h->device);
+    rondo_device_release(h->device);
+}
+
+static uint64_t first_word(const held *h) {
+    uint64_t word = 0;
+    OK(rondo_read(h->a, rondo_slice(h->x, 0, 8), &word, NULL));
+    return word;
+}
+
+static void update_to_seven(const held *h) {
+    uint64_t seven = 7;
+    rondo_update update = rondo_update_value(0, "value", &seven, 8);
+    NEED_OK(rondo_graph_update(h->graph, &update, 1));
+}
+
+static void update_while_it_runs(int index, void *user) {
+    const held *h = user;
+    if (index == 0) {
+        NEED_OK(rondo_graph_replay(h->graph, h->a)); /* at home, where nothing is counted */
+        return;
+    }
+    gate_await(&inside, 1);
+    update_to_seven(h);
+    gate_set(&go_on, 1);
+}
+
+/* [R9] */
+static void an_update_leaves_a_replay_that_runs_at_home_as_it_is(void **state) {
+    (void)state;
+    held h = open_held(true);
+    run_threads(2, update_while_it_runs, &h);
+    assert_int_equal(first_word(&h), 1);
+    OK(rondo_graph_replay(h.graph, h.a));
+    assert_int_equal(first_word(&h), 7);
+    close_held(&h);
+}
+
+static void update_while_it_waits(int index, void *user) {
+    const held *h = user;
+    uint64_t nine = 9;
+    rondo_arg args[] = {rondo_arg_value(&nine, 8), rondo_arg_buffer(h->x)};
+    if (index == 0) {
+        NEED_OK(rondo_launch(h->a, h->hold, rondo_grid_1d(1), args, 2, NULL));
+        return;
+    }
+    gate_await(&inside, 1);
+    if (index == 1) {
+        NEED_OK(rondo_graph_replay(h->graph, h->b));
+        return;
+    }
+    const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, h->device);
+    while (atomic_load(&device->engine.order.fast_waiters) == 0) (void)sched_yield();
+    update_to_seven(h);
+    gate_set(&go_on, 1);
+}
+
+/* [R9] What counts is when a replay was issued, not when it runs. */
+static void an_update_leaves_a_replay_that_waits_for_its_turn_as_it_is(void **state) {
+    (void)state;
+    held h = open_held(false);
+    run_threads(3, update_while_it_waits, &h);
+    assert_int_equal(first_word(&h), 1);
+    OK(rondo_graph_replay(h.graph, h.b));
+    assert_int_equal(first_word(&h), 7);
+    close_held(&h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_are_numbered_from_one), /* first */
@@ -335,6 +541,11 @@ int main(void) {
         cmocka_unit_test(a_replay_whose_input_is_spoiled_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_of_a_neighbour_of_a_window_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),
+        cmocka_unit_test(bytes_written_anew_stay_spoiled_where_that_cannot_be_noted),
+        cmocka_unit_test(a_graph_that_finds_no_memory_to_be_appended_dooms_the_window),
+        cmocka_unit_test(a_graph_of_the_parent_is_not_found_in_a_child),
+        cmocka_unit_test(an_update_leaves_a_replay_that_runs_at_home_as_it_is),
+        cmocka_unit_test(an_update_leaves_a_replay_that_waits_for_its_turn_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,10 @@
  * noticed showed. */
 #include "thread/threads.h"
 
+#include <rondo/backend.h>
+
+#include "backend/cpu/cpu.h"
+#include "graph/graph.h"
 #include "unit.h"
 
 typedef struct scene {
@@ -186,6 +190,116 @@ static void an_update_that_finds_no_memory_changes_nothing(void **state) {
     assert_true(granted > 5);
 }
 
+/* [R9] [W5] Nothing lies under a buffer of no bytes, and it is under nothing. */
+static void a_buffer_of_no_bytes_can_be_taken_and_left(void **state) {
+    static const rondo_param params[] = {{"out", RONDO_PARAM_OUT, 1, 1, false}};
+    (void)state;
+    scene s = open_scene();
+    rondo_kernel *nothing = load(s.device, "nothing", nothing_native, params, 1);
+    rondo_buffer empty = RONDO_NO_BUFFER;
+    rondo_graph *graph = NULL;
+    OK(rondo_buffer_create(s.stream, 0, RONDO_USAGE_GENERAL, &empty));
+    rondo_arg arg = rondo_arg_buffer(empty);
+    OK(rondo_capture_prepare(s.stream));
+    OK(rondo_capture_begin(s.stream));
+    OK(rondo_launch(s.stream, nothing, rondo_grid_1d(1), &arg, 1, NULL));
+    OK(rondo_capture_end(s.stream, RONDO_END_DEFAULT, &graph));
+    for (int round = 0; round < 2; round++) {
+        rondo_update update = rondo_update_span(0, "out", rondo_whole(round == 0 ? s.x : empty));
+        OK(rondo_graph_update(graph, &update, 1));
+        OK(rondo_graph_replay(graph, s.stream));
+        assert_int_equal(graphs_of(s.x), round == 0 ? 2 : 1);
+    }
+    rondo_graph_release(graph);
+    rondo_buffer_release(empty);
+    rondo_kernel_release(nothing);
+    close_scene(&s);
+}
+
+/* [R9] [R5] The rest of the buffer is no longer of the graph's. */
+static void a_shorter_span_of_the_same_buffer_is_another_span(void **state) {
+    rondo_node_span told;
+    (void)state;
+    scene s = open_scene();
+    rondo_update update = rondo_update_span(1, "z", rondo_slice(s.z, 0, BYTES));
+    OK(rondo_graph_update(s.graph, &update, 1));
+    update.span.size_bytes = BYTES / 2; /* more than a grid of half as many items needs */
+    OK(rondo_graph_update(s.graph, &update, 1));
+    OK(rondo_graph_get_node_span(s.graph, 1, 2, &told));
+    assert_int_equal(told.size_bytes, BYTES / 2);
+    close_scene(&s);
+}
+
+/* Its value comes first. */
+static void set_native(const rondo_native_call *call) {
+    uint64_t value, *x = call->args[1];
+    memcpy(&value, call->args[0], sizeof value);
+    for (uint64_t i = call->first; i < call->last; i++) x[i] = value;
+}
+
+/* A backend that replays the graph once more while it builds the next one. */
+static struct meddling {
+    rondo_graph *graph; /* NULL: it does not */
+    rondo_stream *stream;
+} meddling;
+
+static void replay_once(int index, void *user) {
+    (void)index, (void)user;
+    NEED_OK(rondo_graph_replay(meddling.graph, meddling.stream));
+    meddling.graph = NULL;
+}
+
+static rondo_backend_result build_and_meddle(void *device, const rondo_backend_op *ops, uint64_t count,
+                                             const rondo_backend_edges *edges, void **out_graph) {
+    if (meddling.graph != NULL) run_threads(1, replay_once, NULL);
+    return rdo_backend_cpu.graph_build(device, ops, count, edges, out_graph);
+}
+
+static int register_meddling(void **state) {
+    static rondo_backend backend;
+    (void)state;
+    backend = rdo_backend_cpu;
+    backend.name = "meddling";
+    backend.graph_build = build_and_meddle;
+    return rondo_backend_register(&backend) == RONDO_OK ? 0 : -1;
+}
+
+/* [R9] A replay applies an earlier update while the next one builds its program, which has copied the value before. */
+static void a_value_that_is_applied_while_buffers_are_updated_is_not_lost(void **state) {
+    static const rondo_param params[] = {{"value", RONDO_PARAM_VALUE, 8, 8, false},
+                                         {"x", RONDO_PARAM_OUT, 8, 8, false}};
+    rondo_device *device = NULL;
+    rondo_graph *graph = NULL;
+    uint64_t one = 1, seven = 7;
+    (void)state;
+    OK(rondo_device_open("meddling", NULL, &device));
+    rondo_stream *stream = stream_on(device, 1, 0);
+    rondo_kernel *set = load(device, "set", set_native, params, 2);
+    rondo_buffer x = make_buffer(stream, 0), y = make_buffer(stream, 0);
+    rondo_arg args[] = {rondo_arg_value(&one, 8), rondo_arg_buffer(x)};
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    OK(rondo_launch(stream, set, rondo_grid_1d(WORDS), args, 2, NULL));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    rdo_graph *held = rdo_graph_hold(graph); /* so that no update finds the graph at rest and is applied at once */
+    rondo_update value = rondo_update_value(0, "value", &seven, 8), span = rondo_update_span(0, "x", rondo_whole(y));
+    OK(rondo_graph_update(graph, &value, 1));
+    meddling = (struct meddling){graph, stream};
+    OK(rondo_graph_update(graph, &span, 1));
+    assert_null(meddling.graph);
+    assert_int_equal(read_even(stream, x), 7);
+    rdo_graph_drop(held);
+    OK(rondo_graph_replay(graph, stream));
+    assert_int_equal(read_even(stream, y), 7);
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    rondo_buffer_release(y);
+    rondo_kernel_release(set);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_update_names_no_kernel_but_its_own),
@@ -193,6 +307,9 @@ int main(void) {
         cmocka_unit_test(all_new_buffers_of_an_update_are_guarded_once),
         cmocka_unit_test(a_value_of_the_last_parameter_outlives_an_update_of_buffers),
         cmocka_unit_test(an_update_that_finds_no_memory_changes_nothing),
+        cmocka_unit_test(a_buffer_of_no_bytes_can_be_taken_and_left),
+        cmocka_unit_test(a_shorter_span_of_the_same_buffer_is_another_span),
+        cmocka_unit_test(a_value_that_is_applied_while_buffers_are_updated_is_not_lost),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, register_meddling, NULL);
 }

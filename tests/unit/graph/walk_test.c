@@ -11,8 +11,8 @@ typedef struct stage {
     rondo_buffer x, y;
 } stage;
 
-static void open_stage(stage *s) {
-    assert_int_equal(rondo_device_open("null", NULL, &s->device), RONDO_OK);
+static void open_stage(stage *s, const char *backend) {
+    assert_int_equal(rondo_device_open(backend, NULL, &s->device), RONDO_OK);
     assert_int_equal(rondo_stream_create(s->device, &s->stream), RONDO_OK);
     assert_int_equal(rondo_buffer_create(s->stream, 128, RONDO_USAGE_GENERAL, &s->x), RONDO_OK);
     assert_int_equal(rondo_buffer_create(s->stream, 128, RONDO_USAGE_GENERAL, &s->y), RONDO_OK);
@@ -49,7 +49,7 @@ static void each_row_of_a_rectangle_is_a_span_of_its_own(void **state) {
     rondo_node_span past;
     stage s;
     (void)state;
-    open_stage(&s);
+    open_stage(&s, "null");
     rondo_rect to = {rondo_slice(s.x, LOW, 64), TARGET_PITCH}, from = {rondo_slice(s.y, LOW, 64), SOURCE_PITCH};
     assert_int_equal(rondo_copy_2d(s.stream, to, from, ROW_BYTES, ROWS, "rows"), RONDO_OK);
     rondo_graph *graph = end(&s);
@@ -80,7 +80,7 @@ static void what_is_refused_is_answered_with_zeros(void **state) {
     uint64_t node = 7;
     stage s;
     (void)state;
-    open_stage(&s);
+    open_stage(&s, "null");
     assert_int_equal(rondo_fill(s.stream, rondo_whole(s.x), "", 1, NULL), RONDO_OK);
     rondo_graph *graph = end(&s);
     memset(&info, 0xff, sizeof info);
@@ -95,10 +95,35 @@ static void what_is_refused_is_answered_with_zeros(void **state) {
     close_stage(&s);
 }
 
+static int do_nothing(void *user, const rondo_host_access *accesses, size_t count) {
+    (void)user, (void)accesses, (void)count;
+    return 0;
+}
+
+/* [O8] [W5] A node's spans are those with bytes. */
+static void a_span_of_no_bytes_is_not_told_of(void **state) {
+    rondo_node_info info;
+    rondo_node_span told;
+    stage s;
+    (void)state;
+    open_stage(&s, "cpu"); /* null runs no host calls */
+    rondo_host_access accesses[] = {{.span = rondo_slice(s.x, 0, 0), .mode = RONDO_READS},
+                                    {.span = rondo_whole(s.y), .mode = RONDO_READS}};
+    assert_int_equal(rondo_host_call(s.stream, do_nothing, NULL, NULL, accesses, 2, NULL), RONDO_OK);
+    rondo_graph *graph = end(&s);
+    assert_int_equal(rondo_graph_get_node(graph, 0, &info), RONDO_OK);
+    assert_int_equal(info.spans, 1);
+    assert_int_equal(rondo_graph_get_node_span(graph, 0, 0, &told), RONDO_OK);
+    assert_int_equal(told.memory_id, s.y.id);
+    rondo_graph_release(graph);
+    close_stage(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_of_a_rectangle_is_a_span_of_its_own),
         cmocka_unit_test(what_is_refused_is_answered_with_zeros),
+        cmocka_unit_test(a_span_of_no_bytes_is_not_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 
 #include <rondo/rondo.h>
 
+#include "memory_bench.h"
+
 /* [O4] */
 static void an_import_is_of_general_usage_whatever_its_record_was_before(void **state) {
     static _Alignas(4096) uint8_t bytes[4096];
@@ -26,9 +28,25 @@ static void an_import_is_of_general_usage_whatever_its_record_was_before(void **
     rondo_device_release(device);
 }
 
+/* [E2] A store keeps records for its next allocations. One that has had all its numbers is passed over. */
+static void a_record_without_numbers_left_is_not_used_again(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *spent = memory_bench_buffer(&bench, 100);
+    memory_bench_release(&bench, spent);
+    assert_ptr_equal(bench.store.spares, &spent->slot);
+    spent->slot.generation = (UINT64_C(1) << 40) - 1;
+    rdo_memory *other = memory_bench_buffer(&bench, 100);
+    assert_ptr_not_equal(other, spent);
+    memory_bench_release(&bench, other);
+    memory_bench_close(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_import_is_of_general_usage_whatever_its_record_was_before),
+        cmocka_unit_test(a_record_without_numbers_left_is_not_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

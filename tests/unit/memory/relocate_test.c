@@ -220,6 +220,32 @@ static void random_relocations_keep_all_bytes(void **state) {
     memory_bench_close(&bench);
 }
 
+static rondo_backend_result (*plain_page_alloc)(void *device, rondo_page_kind kind, uint64_t size, void **out_page);
+
+/* Another queue begins to record while the page is made. */
+static rondo_backend_result page_alloc_while_a_window_opens(void *device, rondo_page_kind kind, uint64_t size,
+                                                            void **out_page) {
+    memory_bench *bench = device;
+    bench->books.recorders = 1;
+    return plain_page_alloc(device, kind, size, out_page);
+}
+
+/* [C18] [M5] */
+static void nothing_moves_once_a_window_has_opened_meanwhile(void **state) {
+    outdated o;
+    (void)state;
+    open_outdated(&o);
+    rdo_memory *second = memory_bench_buffer(&o.bench, 120 * KIB); /* takes what the large one leaves */
+    plain_page_alloc = o.bench.backend.page_alloc;
+    o.bench.backend.page_alloc = page_alloc_while_a_window_opens;
+    rdo_store_relocate(&o.bench.store, NULL, true);
+    assert_int_equal(o.bench.books.recorders, 1);
+    for (int i = 0; i < COUNT; i++) assert_false(moved(&o, i));
+    o.bench.books.recorders = 0;
+    memory_bench_release(&o.bench, second);
+    close_outdated(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_and_claims_move_with_their_allocation),
@@ -229,6 +255,7 @@ int main(void) {
         cmocka_unit_test(a_relocation_whose_copies_fail_adds_no_page),
         cmocka_unit_test(a_relocation_without_memory_loses_nothing),
         cmocka_unit_test(random_relocations_keep_all_bytes),
+        cmocka_unit_test(nothing_moves_once_a_window_has_opened_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -425,6 +425,44 @@ static void reports_follow_what_is_reserved(void **state) {
     memory_bench_close(&bench);
 }
 
+/* [P3] A buffer of a window may be released while the window closes into a graph that guards it. */
+static void memory_that_is_guarded_while_it_waits_to_be_recycled_stays(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *memory = memory_bench_buffer(&bench, 100);
+    rdo_lock_take(&bench.books.lock);
+    rdo_memory_unref(memory);
+    rdo_page_guard(memory->page, memory->slice);
+    rdo_page_unguard(memory->page, memory->slice); /* it waits already, and waits no second time */
+    rdo_page_guard(memory->page, memory->slice);
+    rdo_lock_give(&bench.books.lock);
+    memory_bench_sweep(&bench);
+    assert_int_equal(bench.books.children, 1);
+    assert_ptr_equal(memory->page->slices[memory->slice].owner, memory);
+    rdo_lock_take(&bench.books.lock);
+    rdo_page_unguard(memory->page, memory->slice);
+    rdo_lock_give(&bench.books.lock);
+    memory_bench_close(&bench); /* which sees that it went with the guard */
+}
+
+/* [M4] Between its making and its first use, a page is not what a trim of another thread is after. */
+static void a_page_just_made_is_not_released_before_it_was_looked_at(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_request request = {.size = 100};
+    assert_int_equal(rdo_store_grow(&bench.store, &request), RONDO_BACKEND_DONE);
+    rdo_books_release_pages(&bench.books, true);
+    memory_bench_sweep(&bench);
+    assert_int_equal(bench.pages, 1);
+    memory_bench_release(&bench, memory_bench_buffer(&bench, 100));
+    rdo_books_release_pages(&bench.books, true);
+    memory_bench_sweep(&bench);
+    assert_int_equal(bench.pages, 0);
+    memory_bench_close(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_size_of_a_request_chooses_its_pool),
@@ -443,6 +481,8 @@ int main(void) {
         cmocka_unit_test(an_import_is_never_handed_out_to_others),
         cmocka_unit_test(an_import_goes_back_at_once_though_someone_records),
         cmocka_unit_test(reports_follow_what_is_reserved),
+        cmocka_unit_test(memory_that_is_guarded_while_it_waits_to_be_recycled_stays),
+        cmocka_unit_test(a_page_just_made_is_not_released_before_it_was_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,6 +286,27 @@ static void the_checker_sees_wrong_counts(void **state) {
     assert_true(rdo_meta_check(&cache));
 }
 
+/* [M8] These three have one hash. */
+static void blocks_of_one_hash_are_told_apart_by_size_and_bytes(void **state) {
+    static const uint8_t one[16] = {0xb9, 0x39, 0x42, 0xea, 0x7b, 0x73, 0x82, 0x67,
+                                    0x66, 0x9f, 0x3d, 0x80, 0x5c, 0xf9, 0x75, 0xae};
+    static const uint8_t other[16] = {0xb8, 0x1a, 0x07, 0x8d, 0xf2, 0xd8, 0x4f, 0x3b,
+                                      0x3a, 0x52, 0x96, 0x09, 0x3b, 0xbc, 0x56, 0xaf};
+    static const uint8_t shorter[15] = {0xb9, 0x39, 0x42, 0xea, 0x7b, 0x73, 0x82, 0x67,
+                                        0x9f, 0x3d, 0x80, 0x5c, 0xf9, 0x75, 0xae};
+    (void)state;
+    rdo_meta_block *a = rdo_meta_intern(&cache, RDO_META_NORMAL, one, sizeof one, NULL);
+    rdo_meta_block *b = rdo_meta_intern(&cache, RDO_META_NORMAL, other, sizeof other, NULL);
+    rdo_meta_block *c = rdo_meta_intern(&cache, RDO_META_NORMAL, shorter, sizeof shorter, NULL);
+    assert_true(a->hash == b->hash && b->hash == c->hash);
+    assert_memory_equal(a->bytes, one, sizeof one);
+    assert_memory_equal(b->bytes, other, sizeof other);
+    assert_memory_equal(c->bytes, shorter, sizeof shorter);
+    assert_ptr_equal(rdo_meta_intern(&cache, RDO_META_NORMAL, one, sizeof one, NULL), a);
+    assert_ptr_equal(rdo_meta_intern(&cache, RDO_META_NORMAL, other, sizeof other, NULL), b);
+    assert_int_equal(cache.entries, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh_cache, drop_cache)
 
 int main(void) {
@@ -308,6 +329,7 @@ int main(void) {
         TEST(a_table_that_cannot_grow_serves_on),
         TEST(the_end_of_the_cache_drops_everything),
         TEST(the_checker_sees_wrong_counts),
+        TEST(blocks_of_one_hash_are_told_apart_by_size_and_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
