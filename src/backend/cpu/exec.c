@@ -180,8 +180,8 @@ static inline uint32_t run_any(struct rdo_cpu_queue *queue, struct rdo_cpu_launc
     return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
 }
 
-static inline rondo_backend_result run_with_word(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch, uint32_t *failed,
-                                          rondo_backend_outcome *outcome) {
+static inline rondo_backend_result run_with_word(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch,
+                                                 uint32_t *failed, rondo_backend_outcome *outcome) {
     launch->call.failed = failed;
     uint32_t reason = run_any(queue, launch);
     return reason == 0 ? RONDO_BACKEND_DONE : rdo_cpu_fail(outcome, RONDO_BACKEND_FAILED, reason, "");
