@@ -67,7 +67,8 @@ static void fill_accesses(const quick *q, const rdo_kernel *kernel, rdo_access *
 }
 
 /* The launch as an op, for whoever has to deal with its failure; `accesses` has room for its own. */
-static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q, rdo_access *accesses) {
+static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
+                    rdo_access *accesses) {
     rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = *grid};
     op.accesses = accesses;
     op.access_count = q->buffers;
@@ -133,8 +134,8 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
     return ran;
 }
 
-bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args, size_t arg_count,
-                        rondo_status *out_status) {
+bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
+                        size_t arg_count, rondo_status *out_status) {
     quick q;
     const rdo_window *window = &call->queue->window;
     q.buffers = 0;
