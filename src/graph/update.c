@@ -41,6 +41,7 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     set_value(graph->program, patch->node, patch->param, patch->value);
     size_t programs = graph->waiting_programs;
     for (const rdo_patch *later = graph->patches; programs != 0; later = later->next) {
+        RDO_ASSERT(later != NULL);
         if (later->program == NULL) continue;
         programs--;
         later->program->ops[patch->node]->own_values |= bit;
