@@ -172,7 +172,7 @@ def run_quiet(folder, results):
     if not pathlib.Path(program).is_file():
         results.skipped.update({name: "counting needs glibc" for name in rows.TARGETS if name.startswith("quiet/")})
         return
-    say("counting allocations, locks and system calls")
+    say("counting allocations, contended locks and system calls")
     output, reason = run([program], {})
     if output is None:
         sys.exit(f"bench: rondo-quiet: {reason}")

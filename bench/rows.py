@@ -23,7 +23,6 @@ TARGETS = {
     "photo/step of 512 x 512": 0.6,
     "quiet/allocations a replay": 0,
     "quiet/system calls a replay": 0,
-    "quiet/locks a replay": 1,
     "quiet/contended locks a replay": 0,
     "quiet/wakes after a park": 1,
 }

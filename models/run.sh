@@ -82,6 +82,9 @@ if [ "${1:-}" = --break ]; then
         MOVE_WITHOUT_RECHECK MOVE_RECHECKS_GUARDS_ONLY MOVE_RECHECKS_RECORDERS_ONLY; do
         must_fail capture -DWINDOWS=1 "-DBREAK_$name"
     done
+    for name in WAKE_WITHOUT_LOT LOOK_AFTER_GIVING TELL_NOTHING READ_AFTER_GIVING; do
+        must_fail lock "-DBREAK_$name"
+    done
     for name in SLEEP_UNCHECKED DO_NOT_WAIT QUIT_WITHOUT_WAKE ENTER_IN_TWO_STEPS POST_TWICE LOOK_BEFORE_PARK; do
         must_fail crew "-DBREAK_$name"
     done
@@ -92,6 +95,8 @@ elif [ $# -eq 0 ]; then
     must_hold returns
     must_hold capture
     must_hold capture -DWINDOWS=1 -DOPS=2 -DTRIMS=2
+    must_hold lock
+    must_hold lock -DTAKERS=3 -DTURNS=1 -DIDLE_WAKES
     must_hold crew
     must_hold crew -DJOBS=3 -DUNITS=3
 else

@@ -126,15 +126,33 @@ rondo_status rondo_buffer_retain(rondo_buffer buffer) {
     return RONDO_OK;
 }
 
+/* Device lock held, and that of its home queue if `at_home`. */
+static void release_locked(rdo_memory *memory, bool at_home) {
+    bool last = memory->refs == 1;
+    if (at_home) {
+        rdo_memory_unref_at_home(memory);
+    } else {
+        rdo_memory_unref(memory);
+    }
+    if (last && memory->maps != 0) rdo_end_mappings(memory); /* nobody could unmap it any more */
+}
+
 void rondo_buffer_release(rondo_buffer buffer) {
     rdo_books *books;
     rdo_memory *known = rdo_memory_find(buffer);
     if (known == NULL || !rdo_api_may_release(rdo_engine_of_books(rdo_memory_books(known)))) return;
+    rdo_queue *home = rdo_queue_of_store(atomic_load_explicit(&known->home, memory_order_relaxed));
+    /* With its queue's lock, which is mostly free, the memory need not wait for a sweep. */
+    bool at_home = !rdo_in_work() && rdo_lock_try(&home->lock);
     rdo_memory *memory = find_locked(buffer, &books);
-    if (memory == NULL) return;
-    rdo_memory_unref(memory);
-    if (memory->refs == 0 && memory->maps != 0) rdo_end_mappings(memory); /* nobody could unmap it any more */
-    rdo_api_released(rdo_engine_of_books(books));
+    if (memory != NULL) {
+        rdo_engine_pin(rdo_engine_of_books(books)); /* it may have been the last thing that kept the engine */
+        release_locked(memory, at_home);
+        rdo_lock_give(&books->lock);
+    }
+    if (at_home) rdo_lock_give(&home->lock);
+    RDO_LOCK_THEN_LOOK();
+    if (memory != NULL) rdo_engine_settle_pinned(rdo_engine_of_books(books));
 }
 
 rondo_status rondo_buffer_get_info(rondo_buffer buffer, rondo_buffer_info *out_info) {

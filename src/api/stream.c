@@ -130,7 +130,7 @@ static rondo_status check_reach(const rdo_call *call, const rdo_op *op) {
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
         if (access->host || access->page == NULL) continue;
-        if (books->backend->host_address(books->device, access->place.page) == NULL) {
+        if (books->backend->host_address(books->device, access->page->handle) == NULL) {
             RDO_REFUSE(RONDO_UNSUPPORTED, "the host cannot reach device memory of this backend; use host blocks");
         }
     }

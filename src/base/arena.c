@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 1 << 20, ALIGNMENT_BYTES = 16 };
+enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 1 << 20 };
 
 typedef struct rdo_arena_block {
     struct rdo_arena_block *next;
@@ -17,21 +17,15 @@ static size_t next_block_bytes(const rdo_arena *arena, size_t need) {
     return size > need ? size : need;
 }
 
-void *rdo_arena_take(rdo_arena *arena, size_t size_bytes) {
+void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes) {
     if (size_bytes > SIZE_MAX / 2) return NULL;
-    size_t need = (size_bytes + ALIGNMENT_BYTES - 1) & ~(size_t)(ALIGNMENT_BYTES - 1);
-    if (arena->blocks == NULL || arena->size - arena->used < need) {
-        size_t size = next_block_bytes(arena, need);
-        rdo_arena_block *block = rdo_alloc(sizeof *block + size);
-        if (block == NULL) return NULL;
-        block->next = arena->blocks;
-        arena->blocks = block;
-        arena->size = size;
-        arena->used = 0;
-    }
-    char *place = (char *)(arena->blocks + 1) + arena->used;
-    arena->used += need;
-    return place;
+    size_t need = (size_bytes + RDO_ARENA_ALIGN_BYTES - 1) & ~(size_t)(RDO_ARENA_ALIGN_BYTES - 1);
+    size_t size = next_block_bytes(arena, need);
+    rdo_arena_block *block = rdo_alloc(sizeof *block + size);
+    if (block == NULL) return NULL;
+    block->next = arena->blocks;
+    *arena = (rdo_arena){block, (char *)(block + 1), size, size};
+    return rdo_arena_take(arena, size_bytes);
 }
 
 void *rdo_arena_copy(rdo_arena *arena, const void *data, size_t size_bytes) {

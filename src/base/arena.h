@@ -5,13 +5,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { RDO_ARENA_ALIGN_BYTES = 16 };
+
 typedef struct rdo_arena {
     struct rdo_arena_block *blocks; /* newest first */
-    size_t used, size;              /* of the newest block */
+    char *next;                     /* of the newest block: what is still free, NULL if there is no block */
+    size_t left, size;              /* how much of it that is, and of how much; multiples of 16 */
 } rdo_arena;
 
+/* The same as rdo_arena_take, from a new block. */
+void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes);
+
 /* `size_bytes` of memory aligned to 16 bytes, NULL if there is none. A zeroed arena is an empty one. */
-void *rdo_arena_take(rdo_arena *arena, size_t size_bytes);
+static inline void *rdo_arena_take(rdo_arena *arena, size_t size_bytes) {
+    char *place = arena->next;
+    if (size_bytes > arena->left || place == NULL) return rdo_arena_take_new(arena, size_bytes);
+    size_t taken = (size_bytes + RDO_ARENA_ALIGN_BYTES - 1) & ~(size_t)(RDO_ARENA_ALIGN_BYTES - 1);
+    arena->next = place + taken;
+    arena->left -= taken;
+    return place;
+}
 /* A copy of `size_bytes` at `data`; NULL if there is no memory. */
 void *rdo_arena_copy(rdo_arena *arena, const void *data, size_t size_bytes);
 /* Frees everything; the arena can be used again. */

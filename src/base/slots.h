@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/thread.h"
+#include "base/lock.h"
 
 enum { RDO_SLOT_CHUNK = 1024, RDO_SLOT_CHUNKS = 16384 };
 

@@ -14,7 +14,7 @@
 
 #include <rondo/types.h>
 
-#include "base/thread.h"
+#include "base/lock.h"
 
 typedef struct rdo_lifecycle rdo_lifecycle;
 
@@ -24,8 +24,7 @@ typedef struct rdo_captures {
     _Atomic uint32_t active, recording;
 } rdo_captures;
 
-bool rdo_captures_init(rdo_captures *captures);
-void rdo_captures_finish(rdo_captures *captures);
+void rdo_captures_init(rdo_captures *captures);
 
 /* Whether `stream_id` is preparing or recording. */
 bool rdo_captures_is_capturing(rdo_captures *captures, uint64_t stream_id);

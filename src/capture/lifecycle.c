@@ -2,13 +2,9 @@
 
 #include "base/check.h"
 
-bool rdo_captures_init(rdo_captures *captures) {
+void rdo_captures_init(rdo_captures *captures) {
     *captures = (rdo_captures){0};
-    return rdo_lock_init(&captures->lock, RDO_RANK_LEAF);
-}
-
-void rdo_captures_finish(rdo_captures *captures) {
-    rdo_lock_finish(&captures->lock);
+    rdo_lock_init(&captures->lock, RDO_RANK_LEAF);
 }
 
 bool rdo_captures_phase(rdo_captures *captures, uint64_t stream_id, bool *out_recording) {

@@ -69,10 +69,8 @@ void rdo_window_abort(rdo_window *window) {
     rdo_window_clear(window);
 }
 
-bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
+bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
     if (!rdo_window_is_recording(window) || low >= high) return true;
-    /* A step writes the same few buffers again and again; what was just remembered need not be remembered twice. */
-    if (memory->recorded_by == window->id && memory->recorded_low == low && memory->recorded_high == high) return true;
     if (!GROW(&window->writes, rdo_weak)) return false;
     memory->recorded_by = window->id;
     memory->recorded_low = low;
@@ -81,7 +79,7 @@ bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uin
     return true;
 }
 
-bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
+bool rdo_window_touch_new(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
     if (!rdo_window_is_recording(window) || page == NULL) return true;
     if (page->slices[slice].noted == window->id) {
         if (page->slices[slice].window == window->id) page->slices[slice].touched = true;

@@ -124,7 +124,6 @@ static void close_queues(rdo_engine *engine) {
     rdo_lock_give(&engine->books.lock);
     for (uint32_t i = 0; i < engine->queue_count; i++) {
         if (engine->queues[i].backend_queue != NULL) backend->queue_close(engine->queues[i].backend_queue);
-        rdo_lock_finish(&engine->queues[i].lock);
     }
     rdo_free(engine->queues);
 }
@@ -136,7 +135,6 @@ static void close_engine(rdo_engine *engine) {
     rdo_books_settle(&engine->books);
     rdo_meta_finish(&engine->meta);
     device->backend->close(engine->books.device);
-    rdo_captures_finish(&engine->captures);
     rdo_books_finish(&engine->books);
     rdo_object_delete(device->handle);
     rdo_free(device);
@@ -148,7 +146,7 @@ static bool open_queues(rdo_engine *engine, uint32_t count) {
     engine->queue_count = count;
     for (uint32_t i = count; i-- > 0;) { /* so that the first queues, which are used most, come first in the books */
         rdo_queue *queue = &engine->queues[i];
-        (void)rdo_lock_init(&queue->lock, RDO_RANK_QUEUE);
+        rdo_lock_init(&queue->lock, RDO_RANK_QUEUE);
         queue->engine = engine;
         queue->index = i;
         rdo_store_init(&queue->store, &engine->books, rdo_queue_try_sweep);
@@ -165,9 +163,8 @@ static rondo_status set_up(const rdo_where *where, rdo_device *device, void *bac
     rondo_device_info info;
     device->backend->info(backend_device, &info);
     RDO_TRY(check_layout(where, &layout, info.alignment_bytes));
-    (void)rdo_books_init(&engine->books, device->backend, backend_device, &layout, info.alignment_bytes,
-                         desc->debug_fresh);
-    (void)rdo_captures_init(&engine->captures);
+    rdo_books_init(&engine->books, device->backend, backend_device, &layout, info.alignment_bytes, desc->debug_fresh);
+    rdo_captures_init(&engine->captures);
     rdo_meta_init(&engine->meta, RDO_META_ENTRIES);
     engine->fork_epoch = rdo_fork_epoch;
     engine->close = close_engine;
@@ -175,7 +172,6 @@ static rondo_status set_up(const rdo_where *where, rdo_device *device, void *bac
     if (open_queues(engine, queues)) device->handle = rdo_object_new(RDO_OBJECT_DEVICE, device, NULL);
     if (device->handle != 0) return RONDO_OK;
     if (engine->queues != NULL) close_queues(engine);
-    rdo_captures_finish(&engine->captures);
     rdo_books_finish(&engine->books);
     REFUSE(RONDO_NO_HOST_MEMORY, "no memory for the device's queues");
 }

@@ -7,7 +7,7 @@
 #include "backend/null/null.h"
 #include "backend/opencl/opencl.h"
 #include "backend/sim/sim.h"
-#include "base/thread.h"
+#include "base/lock.h"
 
 static rdo_lock lock = RDO_LOCK_INIT(RDO_RANK_REGISTRY);
 /* Filled in order and never emptied, so that looking needs no lock. */

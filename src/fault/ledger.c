@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/text.h"
-#include "base/thread.h"
+#include "base/lock.h"
 
 enum { STATIC_STORIES = 512, KEPT_UNCARRIED = 256, KEPT_SKIPS = 16, BUCKETS = 1024 };
 

@@ -22,7 +22,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#include "base/thread.h"
+#include "base/lock.h"
 
 /* Which operation a failure belongs to. Unknown texts are NULL. */
 typedef struct rdo_where {

@@ -8,15 +8,11 @@
 
 #define GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
 
-static bool is_event(const rdo_op *op) {
-    return op->kind == RONDO_NODE_EVENT_RECORD || op->kind == RONDO_NODE_EVENT_WAIT;
-}
-
 static bool resolve_node(rdo_program *program, uint64_t node) {
     const rdo_op *op = program->ops[node];
     rondo_place *places = NULL;
     rdo_host_frame *frame = NULL;
-    if (is_event(op)) {
+    if (rdo_op_is_event(op)) {
         memset(&program->resolved[node], 0, sizeof program->resolved[node]);
         return true;
     }
@@ -48,7 +44,7 @@ static bool list_homes(rdo_program *program) {
         const rdo_op *op = program->ops[node];
         if (op->kind == RONDO_NODE_HOST_CALL) program->has_host_calls = true;
         for (uint32_t i = 0; i < op->access_count; i++) {
-            if (!add_home(program, op->accesses[i].home)) return false;
+            if (!add_home(program, rdo_access_home(&op->accesses[i]))) return false;
         }
     }
     return true;
@@ -155,8 +151,8 @@ static rondo_backend_result build_segments(rdo_program *program) {
     rondo_backend_result result = RONDO_BACKEND_DONE;
     for (uint64_t first = 0; first < program->count && result == RONDO_BACKEND_DONE;) {
         uint64_t last = first + 1;
-        bool event = is_event(program->ops[first]);
-        while (!event && last < program->count && !is_event(program->ops[last])) last++;
+        bool event = rdo_op_is_event(program->ops[first]);
+        while (!event && last < program->count && !rdo_op_is_event(program->ops[last])) last++;
         result = add_segment(program, first, last, event);
         first = last;
     }

@@ -143,7 +143,7 @@ static rdo_graph *new_graph(rdo_call *call) {
     graph->refs = 1;
     graph->holder.graph_id = atomic_fetch_add_explicit(&last_graph_id, 1, memory_order_relaxed) + 1;
     graph->patch_end = &graph->patches;
-    (void)rdo_lock_init(&graph->update_lock, RDO_RANK_QUEUE);
+    rdo_lock_init(&graph->update_lock, RDO_RANK_QUEUE);
     return graph;
 }
 
@@ -151,7 +151,6 @@ static rdo_graph *new_graph(rdo_call *call) {
 static void discard_graph(rdo_graph *graph) {
     rdo_object_hide(graph->handle);
     rdo_object_delete(graph->handle);
-    rdo_lock_finish(&graph->update_lock);
     rdo_free(graph->guards.data);
     rdo_free(graph);
 }
@@ -259,7 +258,6 @@ static void finish_graph(rdo_return *item) {
     rdo_free(graph->labels);
     rdo_free(graph->recorded);
     rdo_arena_clear(&graph->arena);
-    rdo_lock_finish(&graph->update_lock);
     rdo_free(graph);
 }
 

@@ -36,6 +36,7 @@ typedef struct walker {
     piece **pieces;
     size_t count, capacity;
     piece *recent[RECENT]; /* by address; most accesses are to bytes that an earlier one touched exactly so */
+    piece *found[RDO_MAX_ACCESSES]; /* there, for the accesses of the node that is walked */
     uint64_t *followed;  /* per node: the last node, plus 1, that got an edge from it */
     uint64_t node;       /* the one that is walked */
 } walker;
@@ -104,26 +105,37 @@ static piece **recent_place(walker *w, uint64_t low) {
     return &w->recent[(low >> 6 ^ low >> 14) % RECENT];
 }
 
-typedef bool (*visit_fn)(walker *w, piece *p);
+typedef bool (*visit_fn)(walker *w, piece *p, uint32_t mode);
 
-static bool visit_bytes(walker *w, uint64_t low, uint64_t high, visit_fn visit) {
+static bool visit_bytes(walker *w, uint64_t low, uint64_t high, uint32_t mode, visit_fn visit) {
     size_t first, last;
-    piece **place = recent_place(w, low);
-    if (*place != NULL && (*place)->low == low && (*place)->high == high) return visit(w, *place);
     if (!cover(w, low, high, &first, &last)) return false;
-    if (last - first == 1) *place = w->pieces[first];
+    if (last - first == 1) *recent_place(w, low) = w->pieces[first];
     for (size_t i = first; i < last; i++) {
-        if (!visit(w, w->pieces[i])) return false;
+        if (!visit(w, w->pieces[i], mode)) return false;
     }
     return true;
 }
 
 static bool visit_rows(walker *w, const rdo_access *access, visit_fn visit) {
-    for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
-        uint64_t low = access->address + access->low + row * access->pitch;
-        if (!visit_bytes(w, low, low + access->row_bytes, visit)) return false;
+    uint64_t low = rdo_access_base(access) + access->low;
+    for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++, low += access->pitch) {
+        if (!visit_bytes(w, low, low + access->row_bytes, access->mode, visit)) return false;
     }
     return true;
+}
+
+/* `found` is the only piece of the access, or NULL if it is not known. */
+static inline bool visit_access(walker *w, const rdo_access *access, piece *found, visit_fn visit) {
+    return found != NULL ? visit(w, found, access->mode) : visit_rows(w, access, visit);
+}
+
+/* The piece that consists of exactly the bytes of the access, if it was visited lately; else NULL. */
+static inline piece *find_recent(walker *w, const rdo_access *access) {
+    uint64_t low = rdo_access_base(access) + access->low;
+    piece *p = *recent_place(w, low);
+    bool same = p != NULL && access->rows == 1 && p->low == low && p->high == low + access->row_bytes;
+    return same ? p : NULL;
 }
 
 /* ---- what a node follows ---- */
@@ -140,31 +152,37 @@ static bool add_edge(walker *w, uint64_t from) {
     return true;
 }
 
-static bool depend_read(walker *w, piece *p) {
-    p->read = true;
-    p->live_in |= p->writer == 0;
-    return p->writer == 0 || add_edge(w, p->writer - 1);
-}
-
-static bool depend_write(walker *w, piece *p) {
+static bool follow_readers(walker *w, const piece *p) {
     for (const reader *r = p->readers; r != NULL; r = r->next) {
         if (!add_edge(w, r->node)) return false;
     }
-    return p->readers != NULL || p->writer == 0 || add_edge(w, p->writer - 1);
+    return true;
 }
 
-static bool note_read(walker *w, piece *p) {
+/* What the node depends on, by this piece. */
+static bool depend(walker *w, piece *p, uint32_t mode) {
+    bool reads = (mode & RONDO_READS) != 0;
+    p->read |= reads;
+    p->live_in |= reads && p->writer == 0;
+    if ((mode & RONDO_WRITES) != 0 && p->readers != NULL) {
+        if (!follow_readers(w, p)) return false;
+        if (!reads) return true;
+    }
+    return p->writer == 0 || add_edge(w, p->writer - 1);
+}
+
+/* What the node leaves behind in this piece. */
+static bool leave(walker *w, piece *p, uint32_t mode) {
+    if ((mode & RONDO_WRITES) != 0) {
+        p->writer = w->node + 1;
+        p->readers = NULL;
+        return true;
+    }
     if (p->readers != NULL && p->readers->node == w->node) return true;
     reader *r = rdo_arena_take(&w->arena, sizeof *r);
     if (r == NULL) return false;
     *r = (reader){w->node, p->readers};
     p->readers = r;
-    return true;
-}
-
-static bool note_write(walker *w, piece *p) {
-    p->writer = w->node + 1;
-    p->readers = NULL;
     return true;
 }
 
@@ -198,11 +216,11 @@ static void sort_nodes(uint64_t *nodes, size_t count) {
 /* A span of no bytes keeps its allocation all the same: node and place name it. */
 static bool note_empty(walker *w, const rdo_access *access) {
     rdo_extent_list *empties = &w->survey->empties;
-    if (access->page == NULL || access->row_bytes != 0) return true;
-    bool again = empties->count != 0 && empties->data[empties->count - 1].low == access->address;
+    if (access->row_bytes != 0 || access->page == NULL) return true;
+    bool again = empties->count != 0 && empties->data[empties->count - 1].low == rdo_access_base(access);
     if (again) return true;
     if (!rdo_grow(&empties->data, &empties->capacity, empties->count + 1, sizeof *empties->data)) return false;
-    empties->data[empties->count++] = (rdo_extent){access->address, access->address + 1};
+    empties->data[empties->count++] = (rdo_extent){rdo_access_base(access), rdo_access_base(access) + 1};
     return true;
 }
 
@@ -211,20 +229,17 @@ static bool note_empty(walker *w, const rdo_access *access) {
 static bool walk_node(walker *w, rdo_op *const *ops) {
     rdo_edges *edges = &w->survey->edges;
     const rdo_op *op = ops[w->node];
-    size_t begin = edges->first[w->node] = edges->list_count;
+    size_t begin = edges->first[w->node] = edges->list_count, pieces = w->count;
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        if (!note_empty(w, access)) return false;
-        if (rdo_access_reads(access) && !visit_rows(w, access, depend_read)) return false;
-        if (rdo_access_writes(access) && !visit_rows(w, access, depend_write)) return false;
+        w->found[i] = find_recent(w, access);
+        if (!note_empty(w, access) || !visit_access(w, access, w->found[i], depend)) return false;
     }
     if (!follow_event(w, ops)) return false;
     for (uint32_t i = 0; i < op->access_count; i++) {
-        if (!rdo_access_writes(&op->accesses[i]) && !visit_rows(w, &op->accesses[i], note_read)) return false;
-    }
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        /* The pieces are there, so this cannot fail. */
-        if (rdo_access_writes(&op->accesses[i])) (void)visit_rows(w, &op->accesses[i], note_write);
+        const rdo_access *access = &op->accesses[i];
+        piece *found = w->count == pieces ? w->found[i] : NULL; /* it may have been cut since */
+        if (!visit_access(w, access, found, leave)) return false;
     }
     sort_nodes(edges->list + begin, edges->list_count - begin);
     return true;

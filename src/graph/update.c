@@ -267,7 +267,7 @@ static rondo_status check_span(const updating *u, const rdo_op *op, const rondo_
         REFUSE(RONDO_INVALID, "%s starts at byte %llu, which is no multiple of its alignment %u", what,
                (unsigned long long)out_access->low, known->align_bytes);
     }
-    out_access->param = param;
+    out_access->param = (uint16_t)param;
     return RONDO_OK;
 }
 
@@ -313,7 +313,8 @@ static bool lies_on_temporary(const updating *u, uint64_t count, const rdo_memor
         for (uint32_t i = 0; i < op->access_count; i++) {
             const rdo_access *access = &op->accesses[i];
             if (!rdo_access_writes(access) || access->row_bytes == 0 || access->id == memory->id) continue;
-            if (access->address + access->low < high && low < access->address + rdo_access_high(access)) return true;
+            uint64_t base = rdo_access_base(access);
+            if (base + access->low < high && low < base + rdo_access_high(access)) return true;
         }
     }
     return false;

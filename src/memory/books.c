@@ -6,19 +6,16 @@
 #include "memory/page.h"
 #include "memory/store.h"
 
-bool rdo_books_init(rdo_books *books, const rondo_backend *backend, void *device, const rondo_memory_layout *layout,
+void rdo_books_init(rdo_books *books, const rondo_backend *backend, void *device, const rondo_memory_layout *layout,
                     uint64_t alignment, bool debug_fresh) {
     *books = (rdo_books){.backend = backend, .device = device, .layout = *layout, .alignment = alignment};
     books->debug_fresh = debug_fresh;
     books->next_address = alignment;
-    bool locks = rdo_lock_init(&books->lock, RDO_RANK_DEVICE), wakes = pthread_cond_init(&books->changed, NULL) == 0;
-    return !RDO_NEVER(!locks || !wakes); /* without attributes neither takes memory on Linux */
+    rdo_lock_init(&books->lock, RDO_RANK_DEVICE);
 }
 
 void rdo_books_finish(rdo_books *books) {
     rdo_free(books->imports);
-    (void)pthread_cond_destroy(&books->changed);
-    rdo_lock_finish(&books->lock);
 }
 
 uint64_t rdo_books_take_address(rdo_books *books, uint64_t size) {

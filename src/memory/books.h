@@ -7,7 +7,7 @@
 #ifndef RDO_MEMORY_BOOKS_H
 #define RDO_MEMORY_BOOKS_H
 
-#include "base/thread.h"
+#include "base/lock.h"
 #include "memory/memory.h"
 
 /* A callback to the user. Made ready when the promise to call is given, so that keeping it cannot fail. */
@@ -30,7 +30,7 @@ typedef struct rdo_import_bytes {
 
 struct rdo_books {
     rdo_lock lock;
-    pthread_cond_t changed; /* an operation ended, or a waiter should look again */
+    rdo_condition changed;  /* an operation ended, or a waiter should look again */
     const rondo_backend *backend;
     void *device;           /* the backend's */
     rondo_memory_layout layout;
@@ -54,7 +54,7 @@ struct rdo_books {
     uint64_t children;  /* objects that hold the device open */
 };
 
-bool rdo_books_init(rdo_books *books, const rondo_backend *backend, void *device, const rondo_memory_layout *layout,
+void rdo_books_init(rdo_books *books, const rondo_backend *backend, void *device, const rondo_memory_layout *layout,
                     uint64_t alignment, bool debug_fresh);
 /* All stores are finished already. */
 void rdo_books_finish(rdo_books *books);

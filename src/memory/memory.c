@@ -76,19 +76,32 @@ static uint32_t guards_of(const rdo_memory *memory) {
     return memory->page != NULL ? memory->page->slices[memory->slice].guards : 0;
 }
 
-void rdo_memory_unref(rdo_memory *memory) {
+/* Whether that was the last reference; then the number is dead. */
+static bool drop_reference(rdo_memory *memory) {
     RDO_ASSERT(memory->refs != 0);
-    if (--memory->refs != 0) return;
+    if (--memory->refs != 0) return false;
     if (!memory->staging) {
         rdo_books *books = rdo_memory_books(memory);
         rdo_slots_hide(&memory->slot);
         *(memory->host ? &books->host_blocks : &books->buffers) -= 1;
     }
-    rdo_memory_settle(memory);
+    return true;
+}
+
+static bool is_needed(const rdo_memory *memory) {
+    return memory->refs != 0 || memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0;
+}
+
+void rdo_memory_unref(rdo_memory *memory) {
+    if (drop_reference(memory)) rdo_memory_settle(memory);
+}
+
+void rdo_memory_unref_at_home(rdo_memory *memory) {
+    if (drop_reference(memory) && !is_needed(memory)) memory->returning.finish(&memory->returning);
 }
 
 void rdo_memory_settle(rdo_memory *memory) {
-    if (memory->refs != 0 || memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0) return;
+    if (is_needed(memory)) return;
     rdo_store_return(atomic_load_explicit(&memory->home, memory_order_relaxed), &memory->returning);
 }
 

@@ -91,6 +91,8 @@ void rdo_memory_delete_spares(rdo_store *store);
 
 /* Device lock held: gives one user reference back; after the last one the number is dead. */
 void rdo_memory_unref(rdo_memory *memory);
+/* The same with the home queue's lock held as well: what nobody needs any more is recycled at once. */
+void rdo_memory_unref_at_home(rdo_memory *memory);
 /* Device lock held: hands the record to its home queue's sweep if nobody needs it any more. */
 void rdo_memory_settle(rdo_memory *memory);
 

@@ -158,7 +158,7 @@ rondo_status rdo_args_launch(const rdo_where *where, rdo_books *books, const rdo
         if (rdo_param_is_buffer(param)) {
             rdo_access *access = &accesses[op->access_count];
             status = check_buffer(where, books, own, param, &args[i], access);
-            access->param = i;
+            access->param = (uint16_t)i;
             op->access_count += status == RONDO_OK;
         } else if (RDO_LIKELY(args[i].value != NULL && args[i].value_bytes == param->size_bytes)) {
             continue;

@@ -13,6 +13,7 @@ typedef struct rdo_kernel {
     char *name;
     rondo_param *params; /* names point into this object's own memory */
     uint32_t param_count;
+    uint32_t values_bytes; /* of all value parameters, each with its room */
     bool can_fail;
 } rdo_kernel;
 
@@ -24,6 +25,10 @@ void rdo_kernel_delete(rdo_kernel *kernel);
 
 static inline bool rdo_param_is_buffer(const rondo_param *param) {
     return param->kind != RONDO_PARAM_VALUE;
+}
+/* How much room a value takes in a block with others, so that each starts at a multiple of 16. */
+static inline uint32_t rdo_param_room(const rondo_param *param) {
+    return (param->size_bytes + 15u) & ~15u;
 }
 /* Index of the parameter called `name`, param_count if there is none. */
 uint32_t rdo_kernel_find_param(const rdo_kernel *kernel, const char *name);

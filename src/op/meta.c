@@ -107,10 +107,6 @@ static bool pin(rdo_meta *meta, rdo_meta_block *block, rdo_meta_pins *pins) {
 rdo_meta_block *rdo_meta_intern(rdo_meta *meta, rdo_meta_mode mode, const void *bytes, size_t size_bytes,
                                 rdo_meta_pins *pins) {
     bool capture = mode == RDO_META_CAPTURE;
-    if (capture && pins->count != 0) { /* a step often launches with the same values again and again */
-        rdo_meta_block *last = pins->blocks[pins->count - 1];
-        if (last->size_bytes == size_bytes && memcmp(last->bytes, bytes, size_bytes) == 0) return last;
-    }
     if (!capture && (size_bytes > RDO_META_LARGEST_BYTES || meta->limit == 0)) return NULL;
     uint64_t hash = XXH3_64bits(bytes, size_bytes);
     rdo_meta_block *block = find(meta, hash, bytes, size_bytes);

@@ -49,8 +49,7 @@ void rdo_meta_init(rdo_meta *meta, size_t limit);
 void rdo_meta_finish(rdo_meta *meta);
 
 /* The block with exactly these bytes, made if need be. In normal mode NULL also means: not worth keeping (too large, or
- * the limit is 0). In capture mode it is pinned once more, on behalf of `pins`, unless it is the one that was pinned
- * there last; NULL means that there is no memory. */
+ * the limit is 0). In capture mode it is pinned once more, on behalf of `pins`; NULL means that there is no memory. */
 rdo_meta_block *rdo_meta_intern(rdo_meta *meta, rdo_meta_mode mode, const void *bytes, size_t size_bytes,
                                 rdo_meta_pins *pins);
 

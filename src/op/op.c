@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "memory/page.h"
 
 static const struct {
     const char *call, *name;
@@ -38,19 +37,34 @@ bool rdo_op_is_nothing(const rdo_op *op) {
     }
 }
 
+/* All in one piece: what is played together lies together. */
+rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count,
+                   const char *label) {
+    size_t accesses_bytes = access_count * sizeof(rdo_access), values_bytes = value_count * sizeof(void *);
+    size_t label_bytes = label != NULL ? strlen(label) + 1 : 0;
+    rdo_op *op = rdo_arena_take(arena, sizeof *op + accesses_bytes + values_bytes + label_bytes);
+    if (op == NULL) return NULL;
+    op->kind = kind;
+    op->access_count = access_count;
+    op->accesses = (rdo_access *)(op + 1);
+    op->label = NULL;
+    char *rest = (char *)op->accesses + accesses_bytes;
+    if (kind == RONDO_NODE_LAUNCH) op->values = (const void **)(void *)rest;
+    if (label != NULL) op->label = memcpy(rest + values_bytes, label, label_bytes);
+    return op;
+}
+
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op) {
-    rdo_op *copy = rdo_arena_copy(arena, op, sizeof *op);
+    uint32_t values = op->kind == RONDO_NODE_LAUNCH ? op->kernel->param_count : 0;
+    rdo_op *copy = rdo_op_new(arena, op->kind, op->access_count, values, op->label);
     if (copy == NULL) return NULL;
-    copy->accesses = rdo_arena_copy(arena, op->accesses, op->access_count * sizeof *op->accesses);
-    if (copy->accesses == NULL) return NULL;
-    if (op->label != NULL) {
-        copy->label = rdo_arena_copy(arena, op->label, strlen(op->label) + 1);
-        if (copy->label == NULL) return NULL;
-    }
-    if (op->kind == RONDO_NODE_LAUNCH) {
-        copy->values = rdo_arena_copy(arena, op->values, op->kernel->param_count * sizeof *op->values);
-        if (copy->values == NULL) return NULL;
-    }
+    for (uint32_t i = 0; i < op->access_count; i++) copy->accesses[i] = op->accesses[i];
+    for (uint32_t i = 0; i < values; i++) copy->values[i] = op->values[i];
+    const rdo_op fresh = *copy;
+    *copy = *op;
+    copy->accesses = fresh.accesses;
+    copy->label = fresh.label;
+    if (op->kind == RONDO_NODE_LAUNCH) copy->values = fresh.values;
     return copy;
 }
 
@@ -63,13 +77,9 @@ void rdo_op_locate(rdo_op *op) {
     for (uint32_t i = 0; i < op->access_count; i++) rdo_access_locate(&op->accesses[i]);
 }
 
-static rondo_place place_of(const rdo_access *access) {
-    return (rondo_place){access->place.page, access->place.offset_bytes + access->low};
-}
-
 /* A host page is its address. */
 static void *host_bytes(const rdo_access *access) {
-    rondo_place place = place_of(access);
+    rondo_place place = rdo_access_place(access);
     return (char *)place.page + place.offset_bytes;
 }
 
@@ -78,18 +88,18 @@ static void *host_pointer(const rdo_access *access) {
     if (access->page == NULL) return NULL;
     if (access->host) return host_bytes(access);
     const rdo_books *books = access->page->books;
-    char *page = books->backend->host_address(books->device, access->place.page);
-    return page != NULL ? page + access->place.offset_bytes + access->low : NULL;
+    char *page = books->backend->host_address(books->device, access->page->handle);
+    return page != NULL ? page + access->offset + access->low : NULL;
 }
 
 static void resolve_transfer(const rdo_op *op, rondo_backend_op *out) {
     const rdo_access *target = &op->accesses[0];
-    out->target = place_of(target);
+    out->target = rdo_access_place(target);
     out->size_bytes = target->row_bytes;
     out->rows = target->rows;
     out->target_pitch_bytes = target->pitch;
     if (op->access_count > 1) {
-        out->source = place_of(&op->accesses[1]);
+        out->source = rdo_access_place(&op->accesses[1]);
         out->source_pitch_bytes = op->accesses[1].pitch;
     }
 }
@@ -117,7 +127,9 @@ void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places
         out->arg_count = op->kernel->param_count;
         out->places = places;
         out->values = op->values;
-        for (uint32_t i = 0; i < op->access_count; i++) places[op->accesses[i].param] = place_of(&op->accesses[i]);
+        for (uint32_t i = 0; i < op->access_count; i++) {
+            places[op->accesses[i].param] = rdo_access_place(&op->accesses[i]);
+        }
         return;
     }
     memset(out, 0, sizeof *out);
@@ -149,13 +161,13 @@ void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places
         out->host = host_bytes(&op->accesses[0]);
         break;
     case RONDO_NODE_HOST_CALL: resolve_host_call(op, out, frame); break;
-    default: RDO_ASSERT(op->event == NULL); break; /* events are not for backends */
+    default: break; /* events are not for backends */
     }
 }
 
 rdo_where rdo_op_where(const rdo_op *op, uint64_t stream_id, uint64_t op_index) {
     return (rdo_where){.operation = kinds[op->kind].call,
-                       .kernel = op->kernel != NULL ? op->kernel->name : NULL,
+                       .kernel = op->kind == RONDO_NODE_LAUNCH ? op->kernel->name : NULL,
                        .label = op->label,
                        .stream_id = stream_id,
                        .op_index = op_index};

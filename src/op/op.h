@@ -11,29 +11,26 @@
 #include <rondo/stream.h>
 
 #include "base/arena.h"
-#include "memory/memory.h"
+#include "memory/page.h"
 #include "op/kernel.h"
 
 enum { RDO_MAX_ACCESSES = 64 };
 
-/* Bytes of one allocation that an op touches: `rows` rows of `row_bytes`, `pitch` apart. */
+/* Bytes of one allocation that an op touches: `rows` rows of `row_bytes`, `pitch` apart. Recordings keep many. */
 typedef struct rdo_access {
     rdo_memory *memory; /* its record; a recorded op may outlive it, then the record's id is another */
     uint64_t id;        /* the buffer's number, as it was given */
     uint64_t low;       /* first byte, relative to the allocation */
     uint64_t row_bytes; /* 0: nothing */
     uint64_t rows, pitch;
-    uint32_t mode;      /* rondo_access_mode */
-    uint32_t param;     /* a launch: index of the parameter */
+    uint8_t mode;       /* rondo_access_mode */
+    bool host;
+    uint16_t param;     /* a launch: index of the parameter */
     /* Where the allocation is, copied from the record. It holds for memory at home on the caller's own queue,
      * whose lock keeps it in place; for other memory only from rdo_op_locate on. */
-    rdo_page *page;     /* NULL: an allocation of no bytes */
     uint32_t slice;
-    bool host;
-    uint64_t stream_id; /* its home stream */
-    rdo_store *home;
-    uint64_t address;
-    rondo_place place;
+    rdo_page *page;     /* NULL: an allocation of no bytes */
+    uint64_t offset;    /* of the allocation in the page */
 } rdo_access;
 
 /* One past the last byte. */
@@ -45,6 +42,19 @@ static inline bool rdo_access_reads(const rdo_access *access) {
 }
 static inline bool rdo_access_writes(const rdo_access *access) {
     return (access->mode & RONDO_WRITES) != 0;
+}
+
+/* The allocation's first byte in the device's flat address space. */
+static inline uint64_t rdo_access_base(const rdo_access *access) {
+    return access->page != NULL ? access->page->address + access->offset : 0;
+}
+static inline rondo_place rdo_access_place(const rdo_access *access) {
+    return access->page != NULL ? (rondo_place){access->page->handle, access->offset + access->low} : (rondo_place){0};
+}
+/* Pages never change hands; an allocation of no bytes has only its record to ask. */
+static inline rdo_store *rdo_access_home(const rdo_access *access) {
+    return access->page != NULL ? access->page->store
+                                : atomic_load_explicit(&access->memory->home, memory_order_relaxed);
 }
 
 struct rdo_event;
@@ -70,22 +80,29 @@ typedef struct rdo_op {
     uint32_t access_count;
     rdo_access *accesses;
     const char *label; /* NULL if none */
-    /* launch */
-    rdo_kernel *kernel;
-    rondo_grid grid;
-    const void **values; /* per parameter: bytes of a value, NULL for buffers */
-    uint32_t own_values; /* a bit per parameter whose bytes an update has made the node's own */
-    /* fill */
-    uint8_t pattern[16];
-    uint32_t pattern_bytes;
-    /* write: the source; a snapshot's bytes lie in a staging block once the op is recorded */
-    const void *bytes;
-    rdo_memory *staging;
-    /* host call */
-    rdo_host_work *host;
-    /* events */
-    struct rdo_event *event;
+    union {            /* by kind; a copy has nothing */
+        struct {       /* launch */
+            rdo_kernel *kernel;
+            const void **values; /* per parameter: bytes of a value, NULL for buffers */
+            rondo_grid grid;
+            uint32_t own_values; /* a bit per parameter whose bytes an update has made the node's own */
+        };
+        struct { /* fill */
+            uint8_t pattern[16];
+            uint32_t pattern_bytes;
+        };
+        struct { /* write: the source; a snapshot's bytes lie in a staging block once the op is recorded */
+            const void *bytes;
+            rdo_memory *staging;
+        };
+        rdo_host_work *host;     /* host call */
+        struct rdo_event *event; /* event record, event wait */
+    };
 } rdo_op;
+
+static inline bool rdo_op_is_event(const rdo_op *op) {
+    return op->kind == RONDO_NODE_EVENT_RECORD || op->kind == RONDO_NODE_EVENT_WAIT;
+}
 
 /* "rondo_launch", "rondo_fill", ...: the public call that issues this kind. */
 const char *rdo_op_call(rondo_node_kind kind);
@@ -95,6 +112,10 @@ const char *rdo_op_name(rondo_node_kind kind);
 /* Whether the op would do nothing at all [W5]. */
 bool rdo_op_is_nothing(const rdo_op *op);
 
+/* An op in `arena` with room for its accesses and, if it is a launch, for `value_count` values, and with a copy of the
+ * label, which may be NULL; the rest is up to the caller. NULL without memory. */
+rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count,
+                   const char *label);
 /* A copy of the op, and of everything it points to but objects with counts of their own, in `arena`; NULL
  * without memory. Value bytes are not copied: the caller puts them where it wants them. */
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op);
@@ -104,11 +125,8 @@ static inline void rdo_access_locate(rdo_access *access) {
     const rdo_memory *memory = access->memory;
     access->page = memory->page;
     access->slice = memory->slice;
+    access->offset = memory->place.offset_bytes;
     access->host = memory->host;
-    access->stream_id = memory->home_stream_id;
-    access->home = atomic_load_explicit(&memory->home, memory_order_relaxed);
-    access->address = memory->address;
-    access->place = memory->place;
 }
 
 /* An access to plain bytes of a record, located as of now. */
@@ -119,7 +137,7 @@ static inline void rdo_access_fill(rdo_access *access, rdo_memory *memory, uint6
     access->low = low;
     access->row_bytes = access->pitch = size;
     access->rows = 1;
-    access->mode = mode;
+    access->mode = (uint8_t)mode;
     access->param = 0;
     rdo_access_locate(access);
 }

@@ -1,5 +1,7 @@
 #include "stream/engine.h"
 
+#include <pthread.h>
+
 #include "base/check.h"
 #include "fault/ledger.h"
 
@@ -16,9 +18,11 @@ static void for_common_locks(void (*visit)(rdo_lock *lock)) {
 
 static void before_fork(void) {
     for_common_locks(rdo_lock_before_fork);
+    rdo_lots_before_fork();
 }
 
 static void in_parent(void) {
+    rdo_lots_after_fork();
     for_common_locks(rdo_lock_after_fork);
 }
 
@@ -26,6 +30,7 @@ static void in_child(void) {
     rdo_fork_epoch++;
     rdo_this_thread = (rdo_thread){0};
     atomic_store(&rdo_deferred_engines, NULL); /* the parent settles its engines itself */
+    rdo_lots_reset();
     for_common_locks(rdo_lock_reset);
 }
 

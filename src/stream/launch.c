@@ -1,5 +1,5 @@
-/* The short way of a launch. It decides nothing by itself: wherever an argument, a claim, a window or another queue
- * could matter it gives up before anything happened, and the long way takes over. */
+/* The short way of a launch. It decides nothing by itself: wherever an argument, a claim, a stranger's window or
+ * another queue could matter it gives up before anything happened, and the long way takes over. */
 #include "base/check.h"
 #include "stream/submit.h"
 
@@ -54,33 +54,56 @@ static inline bool plain_grid(rondo_grid grid) {
     return fits && items != 0;
 }
 
-/* The launch as an op, for whoever has to deal with its failure. */
-static rondo_status finish(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q,
-                           rondo_backend_result result, const rondo_backend_outcome *outcome) {
-    rdo_access accesses[RONDO_MAX_PARAMS];
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = grid};
-    op.accesses = accesses;
-    op.access_count = q->buffers;
+static void fill_accesses(const quick *q, const rdo_kernel *kernel, rdo_access *accesses) {
     for (uint32_t i = 0; i < q->buffers; i++) {
         rdo_memory *memory = q->memories[i];
         rdo_access_fill(&accesses[i], memory, memory->id, q->lows[i], q->sizes[i],
                         (uint32_t)kernel->params[q->params[i]].kind);
-        accesses[i].param = q->params[i];
+        accesses[i].param = (uint16_t)q->params[i];
     }
+}
+
+/* The launch as an op, for whoever has to deal with its failure; `accesses` has room for its own. */
+static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q, rdo_access *accesses) {
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = grid};
+    op.accesses = accesses;
+    op.access_count = q->buffers;
+    fill_accesses(q, kernel, accesses);
+    return op;
+}
+
+static rondo_status finish(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q,
+                           rondo_backend_result result, const rondo_backend_outcome *outcome) {
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    rdo_op op = op_of(call, kernel, grid, q, accesses);
     return rdo_finish_played(call, &op, result, outcome);
 }
 
-bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
+static rondo_status refuse(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q) {
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    rdo_op op = op_of(call, kernel, grid, q, accesses);
+    return rdo_refuse_to_record(call, &op);
+}
+
+/* The launch as an op of the caller's window, made where it stays. */
+static rondo_status keep(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q) {
+    rdo_arena *arena = &call->queue->window.arena;
+    rdo_op *op = rdo_op_new(arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, call->where.label);
+    if (RDO_UNLIKELY(op == NULL)) return refuse(call, kernel, grid, q);
+    op->kernel = kernel;
+    op->grid = grid;
+    op->own_values = 0;
+    fill_accesses(q, kernel, op->accesses);
+    for (uint32_t i = 0; i < kernel->param_count; i++) op->values[i] = q->values[i];
+    return rdo_record_placed(call, op, true);
+}
+
+/* Runs the launch, unless a claim or another queue could matter. */
+static inline bool play(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q,
                         rondo_status *out_status) {
-    quick q;
     rdo_queue *queue = call->queue;
     rdo_engine *engine = call->engine;
     bool ran = false;
-    if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window) || arg_count != kernel->param_count || args == NULL)) {
-        return false;
-    }
-    q.buffers = 0;
-    if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &queue->store, kernel, args))) return false;
     /* Claims are asked for only once no other queue can be placing one on memory of this one. */
     if (RDO_LIKELY(rdo_order_enter_fast(&queue->store) && atomic_load(&engine->books.claimed) == 0)) {
         rondo_backend_outcome outcome;
@@ -90,8 +113,8 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
         op.kernel = kernel->loaded;
         op.grid = grid;
         op.arg_count = kernel->param_count;
-        op.places = q.places;
-        op.values = q.values;
+        op.places = q->places;
+        op.values = q->values;
         rdo_this_thread.work_depth++;
         rondo_backend_result result = engine->books.backend->submit(queue->backend_queue, &op, &outcome);
         rdo_this_thread.work_depth--;
@@ -100,9 +123,22 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
             rdo_count_own(&queue->launches);
             *out_status = RONDO_OK;
         } else {
-            *out_status = finish(call, kernel, grid, &q, result, &outcome);
+            *out_status = finish(call, kernel, grid, q, result, &outcome);
         }
     }
     rdo_order_leave_fast(&engine->order, &queue->store);
     return ran;
+}
+
+bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
+                        rondo_status *out_status) {
+    quick q;
+    const rdo_window *window = &call->queue->window;
+    q.buffers = 0;
+    if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL)) return false;
+    if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &call->queue->store, kernel, args))) return false;
+    if (RDO_LIKELY(!rdo_window_is_recording(window))) return play(call, kernel, grid, &q, out_status);
+    if (!rdo_call_owns(call)) return false;
+    *out_status = keep(call, kernel, grid, &q);
+    return true;
 }

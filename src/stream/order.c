@@ -92,7 +92,7 @@ static bool wait_for_turn(rdo_order *order, rdo_books *books, const rdo_entry *e
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     while (!refused && must_wait(entry)) {
         refused = map_conflicts(order, entry);
-        if (!refused) rdo_lock_wait(&books->lock, &books->changed);
+        if (!refused) rdo_condition_wait(&books->changed, &books->lock);
     }
     atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     return !refused;
@@ -113,14 +113,14 @@ void rdo_order_leave(rdo_order *order, rdo_books *books, rdo_entry *entry) {
         atomic_fetch_sub_explicit(&entry->homes[i]->foreign, 1, memory_order_seq_cst);
     }
     bool watched = order->first != NULL || atomic_load_explicit(&order->fast_waiters, memory_order_relaxed) != 0;
-    if (watched) (void)pthread_cond_broadcast(&books->changed);
+    if (watched) rdo_condition_tell(&books->changed);
 }
 
 bool rdo_order_map(rdo_order *order, rdo_books *books, rdo_entry *entry) {
     entry->map = false; /* while it waits it is an operation like others: later ones wait for it */
     if (!rdo_order_enter(order, books, entry)) return false;
     entry->map = true;
-    (void)pthread_cond_broadcast(&books->changed); /* those that wait for it are refused instead */
+    rdo_condition_tell(&books->changed); /* those that wait for it are refused instead */
     return true;
 }
 
@@ -141,13 +141,13 @@ void rdo_order_wait_idle(rdo_order *order, const rdo_memory *memory) {
     const rdo_store *home = atomic_load_explicit(&memory->home, memory_order_relaxed);
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     while (rdo_order_is_busy(order, bytes) || atomic_load_explicit(&home->fast, memory_order_seq_cst) != 0) {
-        rdo_lock_wait(&books->lock, &books->changed);
+        rdo_condition_wait(&books->changed, &books->lock);
     }
     atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
 }
 
 void rdo_order_wake(rdo_books *books) {
     rdo_lock_take(&books->lock);
-    (void)pthread_cond_broadcast(&books->changed);
+    rdo_condition_tell(&books->changed);
     rdo_lock_give(&books->lock);
 }

@@ -70,29 +70,47 @@ static rondo_status check_inputs(rdo_call *call, const rdo_op *op) {
     return status;
 }
 
-/* Device lock held: one block for all values of a launch, shared by all launches with the same values [M8]. */
-static bool keep_values(rdo_engine *engine, rdo_window *window, rdo_op *op) {
+/* Whether the block has the values where this launch would have them. */
+static bool holds_values(const rdo_meta_block *block, const rdo_op *op) {
+    const rdo_kernel *kernel = op->kernel;
+    const uint8_t *at = block->bytes;
+    bool same = block->size_bytes == kernel->values_bytes;
+    for (uint32_t i = 0; i < kernel->param_count && same; i++) {
+        if (op->values[i] == NULL) continue;
+        same = memcmp(at, op->values[i], kernel->params[i].size_bytes) == 0;
+        at += rdo_param_room(&kernel->params[i]);
+    }
+    return same;
+}
+
+static rdo_meta_block *intern_values(rdo_engine *engine, rdo_window *window, const rdo_op *op) {
     uint8_t packed[RONDO_MAX_PARAMS * 64], *room = packed;
-    size_t bytes = 0, offset = 0;
-    for (uint32_t i = 0; i < op->kernel->param_count; i++) {
-        if (op->values[i] != NULL) bytes += (op->kernel->params[i].size_bytes + 15u) & ~15u;
-    }
-    if (bytes == 0) return true;
+    size_t bytes = op->kernel->values_bytes;
     if (bytes > sizeof packed) room = rdo_arena_take(&window->arena, bytes);
-    if (room == NULL) return false;
+    if (room == NULL) return NULL;
     memset(room, 0, bytes);
+    uint8_t *at = room;
     for (uint32_t i = 0; i < op->kernel->param_count; i++) {
         if (op->values[i] == NULL) continue;
-        memcpy(room + offset, op->values[i], op->kernel->params[i].size_bytes);
-        offset += (op->kernel->params[i].size_bytes + 15u) & ~15u;
+        memcpy(at, op->values[i], op->kernel->params[i].size_bytes);
+        at += rdo_param_room(&op->kernel->params[i]);
     }
-    rdo_meta_block *block = rdo_meta_intern(&engine->meta, RDO_META_CAPTURE, room, bytes, &window->pins);
+    return rdo_meta_intern(&engine->meta, RDO_META_CAPTURE, room, bytes, &window->pins);
+}
+
+/* Device lock held: one block for all values of a launch, shared by all launches with the same values [M8]. A step
+ * often launches with the same values again and again, so the last block is looked at first. */
+static bool keep_values(rdo_engine *engine, rdo_window *window, rdo_op *op) {
+    const rdo_meta_pins *pins = &window->pins;
+    if (op->kernel->values_bytes == 0) return true;
+    rdo_meta_block *block = pins->count != 0 ? pins->blocks[pins->count - 1] : NULL;
+    if (block == NULL || !holds_values(block, op)) block = intern_values(engine, window, op);
     if (block == NULL) return false;
-    offset = 0;
+    uint8_t *at = block->bytes;
     for (uint32_t i = 0; i < op->kernel->param_count; i++) {
         if (op->values[i] == NULL) continue;
-        op->values[i] = block->bytes + offset;
-        offset += (op->kernel->params[i].size_bytes + 15u) & ~15u;
+        op->values[i] = at;
+        at += rdo_param_room(&op->kernel->params[i]);
     }
     return true;
 }
@@ -101,7 +119,7 @@ static bool keep_values(rdo_engine *engine, rdo_window *window, rdo_op *op) {
 static bool hold_memory(rdo_window *window, const rdo_op *op) {
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        if (!rdo_window_touch(window, access->stream_id, access->page, access->slice)) return false;
+        if (!rdo_window_touch(window, access->memory->home_stream_id, access->page, access->slice)) return false;
         if (!rdo_access_writes(access) || access->row_bytes == 0) continue;
         /* A temporary of an appended graph: its record may stand for a stranger by now, who must not be claimed. */
         if (access->memory->id != access->id) continue;
@@ -114,21 +132,19 @@ static bool hold_memory(rdo_window *window, const rdo_op *op) {
 }
 
 static void hold_objects(const rdo_op *op) {
-    if (op->kernel != NULL) op->kernel->refs++;
-    if (op->host != NULL) op->host->refs++;
-    if (op->event != NULL) op->event->refs++;
+    if (op->kind == RONDO_NODE_LAUNCH) op->kernel->refs++;
+    if (op->kind == RONDO_NODE_HOST_CALL) op->host->refs++;
+    if (rdo_op_is_event(op)) op->event->refs++;
 }
 
 /* Device lock held: all or nothing, but for guards and keys of an op that then is not kept, which do no harm. */
-static bool keep(rdo_call *call, const rdo_op *op) {
+static bool keep(rdo_call *call, rdo_op *op) {
     rdo_window *window = &call->queue->window;
     if (!rdo_grow(&window->ops.data, &window->ops.capacity, window->ops.count + 1, sizeof(rdo_op *))) return false;
-    rdo_op *copy = rdo_op_copy(&window->arena, op);
-    if (copy == NULL) return false;
-    if (op->kind == RONDO_NODE_LAUNCH && !keep_values(call->engine, window, copy)) return false;
-    if (!hold_memory(window, copy)) return false;
-    hold_objects(copy);
-    window->ops.data[window->ops.count++] = copy;
+    if (op->kind == RONDO_NODE_LAUNCH && !keep_values(call->engine, window, op)) return false;
+    if (!hold_memory(window, op)) return false;
+    hold_objects(op);
+    window->ops.data[window->ops.count++] = op;
     return true;
 }
 
@@ -145,38 +161,44 @@ static rondo_status keep_event(rdo_call *call, const rdo_op *op) {
                                                                           : "the event was never recorded");
 }
 
-/* Device lock held: what a graph's node names is still there. */
-static void check_guards(const rdo_op *op) {
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        const rdo_access *access = &op->accesses[i];
-        RDO_ASSERT(access->page == NULL || access->page->slices[access->slice].guards != 0);
+/* Device lock held: RONDO_OK, or why the op cannot be kept. */
+static rondo_status check(rdo_call *call, rdo_op *op, bool settled) {
+    if (!settled && !rdo_op_is_alive(op)) {
+        return rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");
     }
+    if (!settled) rdo_op_locate(op); /* nothing moves while a stream records, and keeping the op guards it */
+    return rdo_op_is_event(op) ? keep_event(call, op) : RONDO_OK;
 }
 
-rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held) {
+static rondo_status no_memory(const rdo_call *call) {
+    return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to record it");
+}
+
+rondo_status rdo_refuse_to_record(rdo_call *call, const rdo_op *op) {
+    return rdo_refuse(call, op, no_memory(call));
+}
+
+rondo_status rdo_record_placed(rdo_call *call, rdo_op *op, bool settled) {
     rdo_books *books = &call->engine->books;
-    if (op->event == NULL && rdo_op_is_nothing(op)) return RONDO_OK;
     rdo_lock_take(&books->lock);
-    if (held) check_guards(op);
-    rondo_status status = RONDO_OK;
-    if (!held && !rdo_op_is_alive(op)) {
-        status = rdo_fault_raise(&call->where, RONDO_STALE, "a buffer was released during the call");
-    } else if (!held) {
-        rdo_op_locate(op); /* nothing moves while a stream records, and keeping the op guards it */
-    }
-    if (status == RONDO_OK) {
+    rondo_status status = check(call, op, settled);
+    if (RDO_LIKELY(status == RONDO_OK)) {
         status = check_inputs(call, op);
-        if (status != RONDO_OK) {
+        if (RDO_UNLIKELY(status != RONDO_OK)) {
             rdo_lock_give(&books->lock);
             return status;
         }
-        if (op->event != NULL) status = keep_event(call, op);
-    }
-    if (status == RONDO_OK && !keep(call, op)) {
-        status = rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to record it");
+        if (RDO_UNLIKELY(!keep(call, op))) status = no_memory(call);
     }
     rdo_lock_give(&books->lock);
-    if (status != RONDO_OK) return rdo_refuse(call, op, status);
+    if (RDO_UNLIKELY(status != RONDO_OK)) return rdo_refuse(call, op, status);
     rdo_count_own(&call->queue->recorded);
     return RONDO_OK;
+}
+
+rondo_status rdo_record(rdo_call *call, const rdo_op *op, bool settled) {
+    if (rdo_op_is_nothing(op)) return RONDO_OK;
+    rdo_op *copy = rdo_op_copy(&call->queue->window.arena, op);
+    if (copy != NULL) return rdo_record_placed(call, copy, settled);
+    return rdo_refuse_to_record(call, op);
 }

@@ -108,8 +108,8 @@ void rdo_host_work_unref(rdo_engine *engine, rdo_host_work *work) {
 
 void rdo_ops_drop(rdo_engine *engine, rdo_op *const *ops, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (ops[i]->kernel != NULL) rdo_kernel_unref(engine, ops[i]->kernel);
-        if (ops[i]->host != NULL) rdo_host_work_unref(engine, ops[i]->host);
-        if (ops[i]->event != NULL) rdo_event_unref(ops[i]->event);
+        if (ops[i]->kind == RONDO_NODE_LAUNCH) rdo_kernel_unref(engine, ops[i]->kernel);
+        if (ops[i]->kind == RONDO_NODE_HOST_CALL) rdo_host_work_unref(engine, ops[i]->host);
+        if (rdo_op_is_event(ops[i])) rdo_event_unref(ops[i]->event);
     }
 }

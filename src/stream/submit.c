@@ -172,13 +172,9 @@ rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_r
 static bool all_at_home(const rdo_op *op, const rdo_store *own) {
     if (op->kind == RONDO_NODE_HOST_CALL) return false;
     for (uint32_t i = 0; i < op->access_count; i++) {
-        if (op->accesses[i].home != own) return false;
+        if (rdo_access_home(&op->accesses[i]) != own) return false;
     }
     return true;
-}
-
-static rdo_extent extent_of(const rdo_access *access) {
-    return (rdo_extent){access->address + access->low, access->address + rdo_access_high(access)};
 }
 
 void rdo_op_extents_fill(rdo_op_extents *extents, const rdo_op *op, const rdo_store *own) {
@@ -186,15 +182,15 @@ void rdo_op_extents_fill(rdo_op_extents *extents, const rdo_op *op, const rdo_st
     *entry = (rdo_entry){.reads = extents->reads, .writes = extents->writes, .homes = extents->homes};
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        rdo_store *home = access->home;
+        rdo_store *home = rdo_access_home(access);
         size_t h = 0;
         while (h < entry->home_count && extents->homes[h] != home) h++;
         if (home != own && h == entry->home_count) extents->homes[entry->home_count++] = home;
         if (access->row_bytes == 0) continue;
         if (rdo_access_writes(access)) {
-            extents->writes[entry->write_count++] = extent_of(access);
+            extents->writes[entry->write_count++] = rdo_access_extent(access);
         } else {
-            extents->reads[entry->read_count++] = extent_of(access);
+            extents->reads[entry->read_count++] = rdo_access_extent(access);
         }
     }
     rdo_extents_sort(extents->reads, entry->read_count);
@@ -318,7 +314,7 @@ rondo_status rdo_issue(rdo_call *call, rdo_op *op) {
         if (refused != RONDO_OK) return rdo_refuse(call, op, refused);
         return rdo_record(call, op, false);
     }
-    if (op->event != NULL) return play_event(call, op);
+    if (RDO_UNLIKELY(rdo_op_is_event(op))) return play_event(call, op);
     if (RDO_UNLIKELY(rdo_op_is_nothing(op))) return RONDO_OK;
     return play(call, op);
 }

@@ -7,9 +7,9 @@
 /* Issues an op whose arguments are valid. Queue lock held. */
 rondo_status rdo_issue(rdo_call *call, rdo_op *op);
 
-/* The short way of a launch, which is what most launches are: all memory at home, all arguments plainly good, no
- * window, no claim, nobody waiting. False, and nothing happened, if anything is out of the ordinary: then the long
- * way decides what it means. True: it ran, *out_status says how. Queue lock held. */
+/* The short way of a launch, which is what most launches are: all memory at home, all arguments plainly good, no claim,
+ * nobody waiting, no window but the caller's own. False, and nothing happened, if anything is out of the ordinary: then
+ * the long way decides what it means. True: it ran or was kept, *out_status says how. Queue lock held. */
 bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
                         rondo_status *out_status);
 /* What the end of a played op means; device lock not held. */
@@ -20,9 +20,14 @@ rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_r
  * written as far as that is known [T8]. Returns `status`. Queue lock held. */
 rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status);
 
-/* Keeps the op in the open window, of which the caller is the owner. `held`: it comes from a graph that guards
- * everything it names, so its buffers need not be alive for users any more. */
-rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held);
+/* Keeps a copy of the op in the open window, of which the caller is the owner. `settled`: its memory is at home on the
+ * caller's queue, or guarded by a graph, so that it can neither end nor move meanwhile; then its buffers need not be
+ * alive for users any more. Queue lock held. */
+rondo_status rdo_record(rdo_call *call, const rdo_op *op, bool settled);
+/* The same with an op that lies in the window's arena already and is not nothing. */
+rondo_status rdo_record_placed(rdo_call *call, rdo_op *op, bool settled);
+/* There was no memory for the op's place. */
+rondo_status rdo_refuse_to_record(rdo_call *call, const rdo_op *op);
 /* Device lock held: whether every buffer of the op is still what it was when it was looked up. */
 bool rdo_op_is_alive(const rdo_op *op);
 
@@ -38,6 +43,12 @@ bool rdo_find_claimed_input(const rdo_op *op, rdo_bytes *out_bytes, uint64_t *ou
 /* Device lock held: notes that the op was skipped because of `failure`, and passes that on to its outputs [T6]. */
 void rdo_skip(rdo_engine *engine, const rdo_op *op, const rdo_where *where, const rdo_bytes *needed, uint64_t failure,
               bool claim);
+
+/* From the first byte that an access touches to one past the last. */
+static inline rdo_extent rdo_access_extent(const rdo_access *access) {
+    uint64_t base = rdo_access_base(access);
+    return (rdo_extent){base + access->low, base + rdo_access_high(access)};
+}
 
 /* The extents that an op touches, for rdo_order. */
 typedef struct rdo_op_extents {

@@ -29,7 +29,7 @@ rondo_status rdo_readable(const rdo_where *where, const rdo_access *access) {
 /* A host block is read here: backends know places on device pages only. */
 static rondo_status fetch_bytes(rdo_call *call, const rdo_access *access, void *data) {
     rondo_backend_outcome outcome = {0};
-    rondo_place place = {access->place.page, access->place.offset_bytes + access->low};
+    rondo_place place = rdo_access_place(access);
     rdo_count_own(&call->queue->transfers);
     if (access->host) {
         memcpy(data, (const char *)place.page + place.offset_bytes, (size_t)access->row_bytes);
@@ -98,8 +98,8 @@ static mapping *new_mapping(rdo_access *access) {
     if (m == NULL) return NULL;
     bool writes = rdo_access_writes(access);
     m->access = *access;
-    m->extent = (rdo_extent){access->address + access->low, access->address + rdo_access_high(access)};
-    m->home = access->home;
+    m->extent = rdo_access_extent(access);
+    m->home = rdo_access_home(access);
     m->entry.homes = &m->home; /* its own home too: fast operations there must see the mapping */
     m->entry.home_count = 1;
     *(writes ? &m->entry.writes : &m->entry.reads) = &m->extent;
@@ -140,14 +140,15 @@ rondo_status rdo_map(rdo_call *call, rondo_span span, rondo_access_mode mode, vo
     RDO_TRY(rdo_call_check_window(call, true));
     if (access.row_bytes == 0) REFUSE(RONDO_RANGE, "there are no bytes to map, so there is no address");
     rdo_lock_take(&books->lock);
-    char *page = access.host ? access.place.page : books->backend->host_address(books->device, access.place.page);
+    void *handle = access.page->handle;
+    char *page = access.host ? handle : books->backend->host_address(books->device, handle);
     rondo_status status = RONDO_OK;
     if (page == NULL) {
         status = rdo_fault_raise(&call->where, RONDO_UNSUPPORTED, "the host cannot reach this backend's memory");
     } else {
         status = enter_mapping(call, &access);
     }
-    if (status == RONDO_OK) *out_data = page + access.place.offset_bytes + access.low;
+    if (status == RONDO_OK) *out_data = page + access.offset + access.low;
     rdo_lock_give(&books->lock);
     return status;
 }

@@ -4,9 +4,10 @@ static void make_memory(random_ops *r, size_t i) {
     rdo_memory *memory = &r->memories[i];
     atomic_store(&memory->id, 100 + i);
     atomic_store(&memory->home, &r->homes[i % 2]);
-    memory->page = &r->page;
+    memory->page = &r->pages[i % 2];
+    memory->page->store = &r->homes[i % 2];
     memory->size = RANDOM_BYTES;
-    memory->address = RANDOM_APART * (i + 1);
+    memory->address = memory->place.offset_bytes = RANDOM_APART * (i + 1);
 }
 
 static void make_access(random_ops *r, rdo_access *access) {
@@ -18,10 +19,8 @@ static void make_access(random_ops *r, rdo_access *access) {
     uint64_t extent = (rows - 1) * pitch + row_bytes;
     *access = (rdo_access){.memory = memory, .id = memory->id, .rows = rows, .row_bytes = row_bytes, .pitch = pitch};
     access->low = random_below(RANDOM_BYTES - extent + 1);
-    access->mode = (uint32_t)(1 + random_below(3));
-    access->page = &r->page;
-    access->home = atomic_load(&memory->home);
-    access->address = memory->address;
+    access->mode = (uint8_t)(1 + random_below(3));
+    rdo_access_locate(access);
 }
 
 static void make_op(random_ops *r, size_t n) {
@@ -46,7 +45,7 @@ void random_ops_make(random_ops *r) {
 
 static bool touches(const rdo_access *access, uint64_t address) {
     for (uint64_t row = 0; row < access->rows; row++) {
-        uint64_t low = access->address + access->low + row * access->pitch;
+        uint64_t low = rdo_access_base(access) + access->low + row * access->pitch;
         if (address >= low && address < low + access->row_bytes) return true;
     }
     return false;

@@ -17,7 +17,7 @@ enum {
 typedef struct random_ops {
     rdo_memory memories[RANDOM_MEMORIES];
     rdo_store homes[2];
-    rdo_page page; /* stands for any page */
+    rdo_page pages[2]; /* a home's each */
     rdo_host_work work;
     rdo_event events[2];
     rdo_op ops[RANDOM_OPS], *list[RANDOM_OPS];

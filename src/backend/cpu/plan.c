@@ -325,22 +325,20 @@ static uint32_t *take(uint32_t **next, size_t count) {
     return taken;
 }
 
-static size_t scratch_bytes(uint32_t count, uint64_t edge_count) {
-    return ((size_t)count + 1) * sizeof(uint64_t) + ((size_t)count * 8 + (size_t)edge_count) * sizeof(uint32_t);
+static size_t scratch_bytes(const struct planner *p, uint64_t edge_count) {
+    return ((size_t)p->count * 8 + (size_t)edge_count) * sizeof(uint32_t);
 }
 
-static void share_out(struct planner *p, void *scratch) {
-    uint32_t *next = (uint32_t *)((uint64_t *)scratch + p->count + 1);
-    p->depth_ns = scratch;
-    p->phase = take(&next, p->count);
-    p->strand = take(&next, p->count);
-    p->followers = take(&next, p->count);
-    p->tail = take(&next, p->count);
-    p->length = take(&next, p->count);
-    p->first_wait = take(&next, p->count);
-    p->number = take(&next, p->count);
-    p->stamp = take(&next, p->count);
-    p->waits = next;
+static void share_out(struct planner *p, uint32_t *scratch) {
+    p->phase = take(&scratch, p->count);
+    p->strand = take(&scratch, p->count);
+    p->followers = take(&scratch, p->count);
+    p->tail = take(&scratch, p->count);
+    p->length = take(&scratch, p->count);
+    p->first_wait = take(&scratch, p->count);
+    p->number = take(&scratch, p->count);
+    p->stamp = take(&scratch, p->count);
+    p->waits = scratch;
 }
 
 static struct rdo_cpu_plan *make_plan(const struct planner *p) {
@@ -375,14 +373,7 @@ static void lay_out(const struct planner *p, struct rdo_cpu_plan *plan) {
     expect(p, plan);
 }
 
-static rondo_backend_result plan_nodes(struct planner *p, struct rdo_cpu_plan **out_plan) {
-    uint64_t sum_ns, longest_ns;
-    measure(p, &sum_ns, &longest_ns);
-    if (sum_ns < LEAST_NS || !is_worth(sum_ns, longest_ns)) {
-        return RONDO_BACKEND_DONE;
-    }
-    RDO_ASSERT(longest_ns != 0); /* some node takes its part of the sum */
-    p->large_alone = sum_ns / longest_ns < p->hands;
+static rondo_backend_result plan_strands(struct planner *p, struct rdo_cpu_plan **out_plan) {
     find_phases(p);
     count_followers(p);
     find_strands(p);
@@ -399,6 +390,25 @@ static rondo_backend_result plan_nodes(struct planner *p, struct rdo_cpu_plan **
     return RONDO_BACKEND_DONE;
 }
 
+/* Most of the scratch is taken only where the longest way through the graph leaves something to gain. */
+static rondo_backend_result plan_nodes(struct planner *p, uint64_t edge_count, struct rdo_cpu_plan **out_plan) {
+    uint64_t sum_ns, longest_ns;
+    measure(p, &sum_ns, &longest_ns);
+    if (sum_ns < LEAST_NS || !is_worth(sum_ns, longest_ns)) {
+        return RONDO_BACKEND_DONE;
+    }
+    RDO_ASSERT(longest_ns != 0); /* some node takes its part of the sum */
+    p->large_alone = sum_ns / longest_ns < p->hands;
+    uint32_t *scratch = rdo_cpu_alloc(scratch_bytes(p, edge_count));
+    if (scratch == NULL) {
+        return RONDO_BACKEND_NO_MEMORY;
+    }
+    share_out(p, scratch);
+    rondo_backend_result result = plan_strands(p, out_plan);
+    rdo_cpu_release(scratch, scratch_bytes(p, edge_count));
+    return result;
+}
+
 rondo_backend_result rdo_cpu_plan_make(const struct rdo_cpu_cost *costs, uint64_t count,
                                        const rondo_backend_edges *edges, uint32_t hands,
                                        struct rdo_cpu_plan **out_plan) {
@@ -411,13 +421,13 @@ rondo_backend_result rdo_cpu_plan_make(const struct rdo_cpu_cost *costs, uint64_
         return RONDO_BACKEND_DONE;
     }
     struct planner p = {.costs = costs, .edges = edges, .count = (uint32_t)count, .hands = hands};
-    void *scratch = rdo_cpu_alloc(scratch_bytes(p.count, edge_count));
-    if (scratch == NULL) {
+    size_t depth_bytes = ((size_t)count + 1) * sizeof *p.depth_ns;
+    p.depth_ns = rdo_cpu_alloc(depth_bytes);
+    if (p.depth_ns == NULL) {
         return RONDO_BACKEND_NO_MEMORY;
     }
-    share_out(&p, scratch);
-    rondo_backend_result result = plan_nodes(&p, out_plan);
-    rdo_cpu_release(scratch, scratch_bytes(p.count, edge_count));
+    rondo_backend_result result = plan_nodes(&p, edge_count, out_plan);
+    rdo_cpu_release(p.depth_ns, depth_bytes);
     return result;
 }
 

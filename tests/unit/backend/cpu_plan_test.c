@@ -301,13 +301,13 @@ static void a_plan_without_memory_is_refused_and_nothing_is_lost(void **state) {
     for (int node = 0; node < 10; node++) {
         add_node(1000);
     }
-    for (int grant = 0; grant < 2; grant++) {
+    for (int grant = 0; grant < 3; grant++) {
         granted = grant;
         assert_int_equal(rdo_cpu_plan_make(s.costs, s.count, &s.edges, 2, &s.plan), RONDO_BACKEND_NO_MEMORY);
         assert_null(s.plan);
         assert_int_equal(alive, 0);
     }
-    granted = 2;
+    granted = 3;
     plan(2);
     assert_non_null(s.plan);
     drop();

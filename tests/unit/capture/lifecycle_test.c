@@ -78,7 +78,8 @@ static void walk(size_t count, int length) {
         rdo_lifecycle lives[2];
         model models[2] = {{0}};
         uint64_t rest = number;
-        bool good = rdo_captures_init(&device);
+        bool good = true;
+        rdo_captures_init(&device);
         for (size_t i = 0; i < count; i++) rdo_lifecycle_init(&lives[i], &device);
         for (int i = 0; i < length && good; i++, rest /= choices) {
             size_t which = rest % choices / CALLS;
@@ -90,7 +91,6 @@ static void walk(size_t count, int length) {
         }
         for (size_t i = 0; i < count; i++) rdo_lifecycle_abort(&lives[i]);
         good = good && device.list == NULL && device.active == 0 && device.recording == 0;
-        rdo_captures_finish(&device);
         if (!good) fail_msg("sequence %llu of base %llu goes wrong", (unsigned long long)number,
                             (unsigned long long)choices);
     }
@@ -114,7 +114,7 @@ static void unmatched_calls_leave_the_counts_true(void **state) {
     rdo_lifecycle a, b;
     rdo_capture_end end;
     (void)state;
-    assert_true(rdo_captures_init(&device));
+    rdo_captures_init(&device);
     rdo_lifecycle_init(&a, &device);
     rdo_lifecycle_init(&b, &device);
     assert_non_null(rdo_lifecycle_end(&a, OWNER, &end));
@@ -133,7 +133,6 @@ static void unmatched_calls_leave_the_counts_true(void **state) {
     rdo_lifecycle_abort(&b);
     rdo_lifecycle_abort(&b);
     assert_int_equal(device.active + device.recording, 0);
-    rdo_captures_finish(&device);
 }
 
 /* [C1] [P4] A refusal says what does not fit, differently for each cause. */
@@ -142,7 +141,7 @@ static void a_refusal_says_what_does_not_fit(void **state) {
     rdo_lifecycle life;
     rdo_capture_end end;
     (void)state;
-    assert_true(rdo_captures_init(&device));
+    rdo_captures_init(&device);
     rdo_lifecycle_init(&life, &device);
     assert_non_null(strstr(rdo_lifecycle_begin(&life), "no capture is prepared"));
     assert_non_null(strstr(rdo_lifecycle_end(&life, OWNER, &end), "nothing is recording"));
@@ -153,7 +152,6 @@ static void a_refusal_says_what_does_not_fit(void **state) {
     assert_non_null(strstr(rdo_lifecycle_prepare(&life, OWNER), "already recording"));
     assert_non_null(strstr(rdo_lifecycle_begin(&life), "already recording"));
     rdo_lifecycle_abort(&life);
-    rdo_captures_finish(&device);
 }
 
 /* The checker itself notices a list, an owner or a phase that does not fit. */
@@ -161,7 +159,7 @@ static void the_checker_sees_what_is_out_of_place(void **state) {
     rdo_captures device;
     rdo_lifecycle life;
     (void)state;
-    assert_true(rdo_captures_init(&device));
+    rdo_captures_init(&device);
     rdo_lifecycle_init(&life, &device);
     life.owner = OWNER;
     assert_false(rdo_lifecycle_check(&life));
@@ -171,7 +169,6 @@ static void the_checker_sees_what_is_out_of_place(void **state) {
     assert_false(rdo_lifecycle_check(&life));
     device.list = NULL;
     assert_true(rdo_lifecycle_check(&life));
-    rdo_captures_finish(&device);
 }
 
 /* [C8] */
@@ -180,7 +177,7 @@ static void a_refusal_from_inside_dooms_the_window_of_its_stream_and_no_other(vo
     rdo_lifecycle lives[3]; /* records for the owner, is prepared for him, records for his neighbour */
     rondo_status first = RONDO_STALE, second = RONDO_RANGE;
     (void)state;
-    assert_true(rdo_captures_init(&device));
+    rdo_captures_init(&device);
     for (int i = 0; i < 3; i++) {
         rdo_lifecycle_init(&lives[i], &device);
         assert_null(rdo_lifecycle_prepare(&lives[i], i == 2 ? NEIGHBOUR : OWNER));
@@ -192,7 +189,6 @@ static void a_refusal_from_inside_dooms_the_window_of_its_stream_and_no_other(vo
     assert_int_equal(atomic_load(&lives[1].refused), RONDO_OK);
     assert_int_equal(atomic_load(&lives[2].refused), RONDO_OK);
     for (int i = 0; i < 3; i++) rdo_lifecycle_abort(&lives[i]);
-    rdo_captures_finish(&device);
 }
 
 int main(void) {

@@ -6,6 +6,7 @@
 
 #include <sched.h>
 
+#include "base/lock.h"
 #include "device/device.h"
 #include "unit.h"
 
@@ -304,6 +305,27 @@ static void a_replay_that_found_no_memory_does_not_stop_the_next(void **state) {
     assert_int_not_equal(granted, 0);
 }
 
+#if RDO_CHECKS
+/* [R10] That of its queue; more would be paid for by each replay. */
+static void a_warm_replay_takes_one_lock(void **state) {
+    (void)state;
+    scene s = open_scene();
+    rondo_graph *graph;
+    uint64_t two = 2;
+    rondo_arg args[] = {rondo_arg_value(&two, 8), rondo_arg_buffer(s.x)};
+    OK(rondo_capture_prepare(s.a));
+    OK(rondo_capture_begin(s.a));
+    for (int i = 0; i < 10; i++) OK(rondo_launch(s.a, s.set, rondo_grid_1d(WORDS), args, 2, "set"));
+    OK(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph));
+    OK(rondo_graph_replay(graph, s.a));
+    uint64_t before = rdo_this_thread.locks_taken;
+    for (int i = 0; i < 10; i++) OK(rondo_graph_replay(graph, s.a));
+    assert_int_equal(rdo_this_thread.locks_taken - before, 10);
+    rondo_graph_release(graph);
+    close_scene(&s);
+}
+#endif
+
 static bool hungry;
 
 static int end_of_memory(void *user, const rondo_host_access *accesses, size_t count) {
@@ -578,6 +600,9 @@ static void a_replay_takes_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_are_numbered_from_one), /* first */
+#if RDO_CHECKS
+        cmocka_unit_test(a_warm_replay_takes_one_lock),
+#endif
         cmocka_unit_test(a_graph_is_appended_with_the_values_that_still_wait),
         cmocka_unit_test(a_backend_is_never_asked_to_play_nothing),
         cmocka_unit_test(a_graph_on_memory_of_two_queues_waits_for_both),

@@ -120,17 +120,21 @@ static void a_wide_join_follows_each_node_once(void **state) {
     static rdo_op ops[WIDE + 1], *list[WIDE + 1];
     static rdo_access parts[WIDE], whole[2];
     static rdo_memory memory;
+    static rdo_page page;
     rdo_survey survey;
     (void)state;
     for (size_t i = 0; i < WIDE; i++) {
-        parts[i] = (rdo_access){.memory = &memory, .address = 64, .low = 8 * i, .row_bytes = 8, .rows = 1, .pitch = 8,
-                                .mode = RONDO_WRITES};
+        parts[i] = (rdo_access){.memory = &memory, .page = &page, .offset = 64, .mode = RONDO_WRITES};
+        parts[i].low = 8 * i;
+        parts[i].row_bytes = parts[i].pitch = 8;
+        parts[i].rows = 1;
         ops[i] = (rdo_op){.kind = RONDO_NODE_FILL, .accesses = &parts[i], .access_count = 1};
         list[i] = &ops[i];
     }
     for (size_t i = 0; i < 2; i++) {
-        whole[i] = (rdo_access){.memory = &memory, .address = 64, .row_bytes = 8 * (uint64_t)WIDE, .rows = 1,
-                                .pitch = 8 * (uint64_t)WIDE, .mode = RONDO_READS};
+        whole[i] = (rdo_access){.memory = &memory, .page = &page, .offset = 64, .mode = RONDO_READS};
+        whole[i].row_bytes = whole[i].pitch = 8 * (uint64_t)WIDE;
+        whole[i].rows = 1;
     }
     ops[WIDE] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .accesses = whole, .access_count = 2};
     list[WIDE] = &ops[WIDE];

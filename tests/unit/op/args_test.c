@@ -121,7 +121,7 @@ static void memory_of_another_queue_is_found_too(void **state) {
     open_fixture(&f);
     f.own = &elsewhere; /* only compared */
     assert_int_equal(find(&f, span_of(f.device, 10, 20), RDO_SPAN_DEVICE, &a), RONDO_OK);
-    assert_ptr_equal(a.home, &f.bench.store);
+    assert_ptr_equal(rdo_access_home(&a), &f.bench.store);
     assert_true(a.low == 10 && a.row_bytes == 20 && a.page == f.device->page);
     assert_int_equal(rdo_this_thread.held, 0);
     expect_refusal(find(&f, span_of(f.device, 0, SIZE + 1), RDO_SPAN_DEVICE, &a), RONDO_RANGE, "target");
