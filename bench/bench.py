@@ -18,6 +18,7 @@ import tempfile
 
 import report
 import rows
+from rows import number, passed
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUSY = 1.2  # plain C on two free cores is hardly slower than on one
@@ -215,18 +216,10 @@ def machine_text(results):
     return text
 
 
-def short(value):
-    if value is None:
-        return "-"
-    if value == 0 or value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4f}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
-
-
 def mark(row):
     if row["target"] is None:
         return ""
-    return "ok" if row["ratio"] <= row["target"] else "OVER"
+    return "ok" if passed(row) else "OVER"
 
 
 def print_table(made, results):
@@ -234,8 +227,8 @@ def print_table(made, results):
     print(f"{'row':{width}} {'ns':>12} {'reference':>12} {'ratio':>8} {'target':>7}      {'min .. max':>16}")
     for row in made:
         low, high = row["spread"]
-        print(f"{row['name']:{width}} {short(row['ns']):>12} {short(row['ref_ns']):>12} {short(row['ratio']):>8} "
-              f"{short(row['target']):>7} {mark(row):4} {short(low):>7} .. {short(high)}")
+        print(f"{row['name']:{width}} {number(row['ns']):>12} {number(row['ref_ns']):>12} {number(row['ratio']):>8} "
+              f"{number(row['target']):>7} {mark(row):4} {number(low):>7} .. {number(high)}")
     for name, reason in results.skipped.items():
         print(f"not measured: {name}: {reason}")
     if results.machine:
@@ -254,7 +247,7 @@ def print_comparison(made, old_path):
             change = (row["ratio"] / before["ratio"] - 1) * 100
             verdict = "slower" if row["spread"][0] > before["spread"][1] else \
                 "faster" if row["spread"][1] < before["spread"][0] else ""
-            print(f"{row['name']}: {short(before['ratio'])} -> {short(row['ratio'])} ({change:+.0f} %) {verdict}"
+            print(f"{row['name']}: {number(before['ratio'])} -> {number(row['ratio'])} ({change:+.0f} %) {verdict}"
                   .rstrip())
 
 

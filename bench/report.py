@@ -3,6 +3,7 @@ import html
 import math
 
 import rows
+from rows import number, passed
 
 BEGIN = "<!-- the table below is made by ./x bench -->"
 END = "<!-- the table above is made by ./x bench -->"
@@ -42,25 +43,11 @@ TITLES = {
 NAME_WIDTH, BAR_WIDTH, LINE = 390, 430, 24
 
 
-def number(value):
-    if value is None:
-        return "-"
-    if value == 0 or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    if value < 0.1:
-        return f"{value:.4f}"
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
-
-
 def reference(name):
     group = name.split("/", 1)[0]
     if name in rows.AGAINST_PEERS:
         return "the peer's"
     return rows.REFERENCES.get(name, rows.REFERENCES.get(group, "plain C"))
-
-
-def passed(row):
-    return row["target"] is None or row["ratio"] <= row["target"]
 
 
 class Scale:

@@ -77,6 +77,21 @@ for _name in [_name for _name in TARGETS if _name.startswith("opencl/")]:
         REFERENCES[_name] = "nothing: a count"
 
 
+def number(value):
+    """As it is shown, and judged: what the last digit leaves out is less than the measurement can tell."""
+    if value is None:
+        return "-"
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    if value < 0.1:
+        return f"{value:.4f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def passed(row):
+    return row["target"] is None or float(number(row["ratio"]).replace(",", "")) <= row["target"]
+
+
 def target(name):
     if name in AGAINST_PEERS:
         return AGAINST_PEERS[name][2]

@@ -138,21 +138,19 @@ static void release_locked(rdo_memory *memory, bool at_home) {
 }
 
 void rondo_buffer_release(rondo_buffer buffer) {
-    rdo_books *books;
-    rdo_memory *known = rdo_memory_find(buffer);
-    if (known == NULL || !rdo_api_may_release(rdo_engine_of_books(rdo_memory_books(known)))) return;
-    rdo_queue *home = rdo_queue_of_store(atomic_load_explicit(&known->home, memory_order_relaxed));
+    rdo_memory *memory = rdo_memory_find(buffer);
+    if (memory == NULL || !rdo_api_may_release(rdo_engine_of_books(rdo_memory_books(memory)))) return;
+    rdo_books *books = rdo_memory_books(memory);
+    rdo_queue *home = rdo_queue_of_store(atomic_load_explicit(&memory->home, memory_order_relaxed));
     /* With its queue's lock, which is mostly free, the memory need not wait for a sweep. */
     bool at_home = !rdo_in_work() && rdo_lock_try(&home->lock);
-    rdo_memory *memory = find_locked(buffer, &books);
-    if (memory != NULL) {
-        rdo_engine_pin(rdo_engine_of_books(books)); /* it may have been the last thing that kept the engine */
-        release_locked(memory, at_home);
-        rdo_lock_give(&books->lock);
-    }
+    rdo_lock_take(&books->lock);
+    rdo_engine_pin(rdo_engine_of_books(books)); /* this may be the last thing that kept the engine */
+    if (rdo_memory_find(buffer) == memory) release_locked(memory, at_home);
+    rdo_lock_give(&books->lock);
     if (at_home) rdo_lock_give(&home->lock);
     RDO_LOCK_THEN_LOOK();
-    if (memory != NULL) rdo_engine_settle_pinned(rdo_engine_of_books(books));
+    rdo_engine_settle_pinned(rdo_engine_of_books(books));
 }
 
 rondo_status rondo_buffer_get_info(rondo_buffer buffer, rondo_buffer_info *out_info) {

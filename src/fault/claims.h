@@ -36,6 +36,10 @@ void rdo_claims_release(rdo_claims *claims, uint64_t low, uint64_t high, _Atomic
 
 /* Releases everything: the allocation ends [T4]. */
 void rdo_claims_clear(rdo_claims *claims, _Atomic uint64_t *claimed);
+/* Whether nothing was ever claimed, nor room made for it, since the set was zeroed or cleared. */
+static inline bool rdo_claims_untouched(const rdo_claims *claims) {
+    return claims->ranges.count == 0 && claims->ranges.heap == NULL;
+}
 
 /* Moves all claims to an empty set, when the bytes move [T9]. */
 void rdo_claims_move(rdo_claims *to, rdo_claims *from);

@@ -1,6 +1,5 @@
 #include "memory/memory.h"
 
-#include <string.h>
 
 #include "base/check.h"
 #include "memory/page.h"
@@ -27,7 +26,7 @@ rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id
     rdo_memory *memory = (rdo_memory *)(void *)take_slot(home, &number);
     if (memory == NULL) return NULL;
     /* All but the slot, which other threads may be looking at, and `home`, which they read atomically. */
-    memset(&memory->returning, 0, sizeof memory->returning);
+    memory->returning = (rdo_return){0};
     atomic_store_explicit(&memory->id, number, memory_order_relaxed);
     atomic_store_explicit(&memory->books, books, memory_order_relaxed);
     atomic_store_explicit(&memory->home, home, memory_order_relaxed);
@@ -40,7 +39,7 @@ rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id
     memory->refs = 1;
     memory->uses = memory->maps = 0;
     memory->window = memory->listed_by = memory->recorded_by = 0;
-    memory->claims = (rdo_claims){0};
+    RDO_ASSERT(rdo_claims_untouched(&memory->claims)); /* cleared when the last allocation ended */
     memory->usage = RONDO_USAGE_GENERAL;
     memory->host = memory->imported = memory->staging = false;
     memory->host_data = NULL;

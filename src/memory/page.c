@@ -27,16 +27,15 @@ void rdo_page_delete(rdo_page *page) {
 uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
+        if (slice->owner != NULL || slice->size < size || slice->guards != 0) continue;
         bool allowed = slice->window == window || (slice->window == 0 && !own_only);
-        if (slice->served && page->pool == RONDO_POOL_HOST) continue;
-        if (slice->owner == NULL && slice->guards == 0 && allowed && slice->size >= size) return i;
+        if (allowed && !(slice->served && page->pool == RONDO_POOL_HOST)) return i;
     }
     return RDO_NO_SLICE;
 }
 
-bool rdo_page_prepare_carve(rdo_page *page) {
-    return page->spares != RDO_NO_SLICE ||
-           rdo_grow(&page->slices, &page->slice_capacity, (size_t)page->slice_count + 1, sizeof *page->slices);
+bool rdo_page_add_room(rdo_page *page) {
+    return rdo_grow(&page->slices, &page->slice_capacity, (size_t)page->slice_count + 1, sizeof *page->slices);
 }
 
 static uint32_t take_entry(rdo_page *page) {
@@ -95,7 +94,7 @@ static void swallow_next(rdo_page *page, uint32_t index) {
     page->spares = gone;
 }
 
-static void coalesce(rdo_page *page, uint32_t index, uint64_t window) {
+static inline void coalesce(rdo_page *page, uint32_t index, uint64_t window) {
     rdo_slice *slice = &page->slices[index];
     while (slice->after != RDO_NO_SLICE && can_merge(slice, &page->slices[slice->after], window)) {
         swallow_next(page, index);

@@ -64,8 +64,12 @@ void rdo_page_delete(rdo_page *page);
 /* The first free slice of at least `size` bytes that `window` may use: one of its own if `own_only`, else also one
  * of no window. RDO_NO_SLICE if there is none. */
 uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool own_only);
+/* Used by the next one: makes room for one more slice. */
+bool rdo_page_add_room(rdo_page *page);
 /* Whether rdo_page_carve can be done without further memory. */
-bool rdo_page_prepare_carve(rdo_page *page);
+static inline bool rdo_page_prepare_carve(rdo_page *page) {
+    return page->spares != RDO_NO_SLICE || page->slice_count < page->slice_capacity || rdo_page_add_room(page);
+}
 /* Gives `size` bytes of a free slice to `owner`; the rest stays free. Room for one more slice was prepared. */
 void rdo_page_carve(rdo_page *page, uint32_t index, uint64_t size, rdo_memory *owner, uint64_t window);
 /* The owner is gone: the slice is free, and coalesces as far as window and guards allow. */

@@ -306,7 +306,7 @@ void rdo_memory_recycle(rdo_return *item) {
         scribble(memory);
         rdo_lock_take(&books->lock);
     }
-    rdo_claims_clear(&memory->claims, &books->claimed);
+    if (!rdo_claims_untouched(&memory->claims)) rdo_claims_clear(&memory->claims, &books->claimed);
     unaccount(memory);
     if (memory->host_data != NULL && !memory->staging) rdo_books_unimport(books, memory->host_data);
     if (memory->due != NULL) rdo_books_call_later(books, memory->due);

@@ -8,17 +8,20 @@ typedef struct quick {
     rondo_place places[RONDO_MAX_PARAMS];
     const void *values[RONDO_MAX_PARAMS];
     rdo_memory *memories[RONDO_MAX_PARAMS]; /* of the buffers, in the order of the parameters */
-    uint64_t lows[RONDO_MAX_PARAMS], sizes[RONDO_MAX_PARAMS];
-    uint32_t params[RONDO_MAX_PARAMS];
     uint32_t buffers;
+    const rondo_arg *args;
 } quick;
+
+/* Wraps around if the span begins behind the end, which then is no size that fits. */
+static inline uint64_t size_of(const rdo_memory *memory, const rondo_arg *arg) {
+    return arg->span.size_bytes != RONDO_WHOLE ? arg->span.size_bytes : memory->size - arg->span.offset_bytes;
+}
 
 static inline bool add_buffer(quick *q, const rdo_store *own, const rondo_param *param, uint32_t index,
                               const rondo_arg *arg) {
     rdo_memory *memory = rdo_memory_find(arg->span.buffer);
     if (RDO_UNLIKELY(memory == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) != own)) return false;
-    uint64_t low = arg->span.offset_bytes, size = arg->span.size_bytes, whole = memory->size;
-    if (size == RONDO_WHOLE) size = whole - low; /* wraps around if low is too large, and is refused below */
+    uint64_t low = arg->span.offset_bytes, size = size_of(memory, arg), whole = memory->size;
     bool good = arg->value == NULL && !memory->host && low <= whole && size <= whole - low &&
                 (param->align_bytes <= 1 || (low & (param->align_bytes - 1)) == 0);
     if (RDO_UNLIKELY(!good)) return false;
@@ -28,10 +31,7 @@ static inline bool add_buffer(quick *q, const rdo_store *own, const rondo_param 
     }
     q->places[index] = (rondo_place){memory->place.page, memory->place.offset_bytes + low};
     q->values[index] = NULL;
-    q->memories[q->buffers] = memory;
-    q->lows[q->buffers] = low;
-    q->sizes[q->buffers] = size;
-    q->params[q->buffers++] = index;
+    q->memories[q->buffers++] = memory;
     return true;
 }
 
@@ -55,11 +55,14 @@ static inline bool plain_grid(rondo_grid grid) {
 }
 
 static void fill_accesses(const quick *q, const rdo_kernel *kernel, rdo_access *accesses) {
-    for (uint32_t i = 0; i < q->buffers; i++) {
-        rdo_memory *memory = q->memories[i];
-        rdo_access_fill(&accesses[i], memory, memory->id, q->lows[i], q->sizes[i],
-                        (uint32_t)kernel->params[q->params[i]].kind);
-        accesses[i].param = (uint16_t)q->params[i];
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        const rondo_arg *arg = &q->args[i];
+        if (!rdo_param_is_buffer(&kernel->params[i])) continue;
+        rdo_memory *memory = q->memories[done];
+        rdo_access_fill(&accesses[done], memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
+                        (uint32_t)kernel->params[i].kind);
+        accesses[done++].param = (uint16_t)i;
     }
 }
 
@@ -135,6 +138,7 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
     quick q;
     const rdo_window *window = &call->queue->window;
     q.buffers = 0;
+    q.args = args;
     if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL)) return false;
     if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &call->queue->store, kernel, args))) return false;
     if (RDO_LIKELY(!rdo_window_is_recording(window))) return play(call, kernel, grid, &q, out_status);
