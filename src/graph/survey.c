@@ -61,13 +61,13 @@ static size_t seek(const walker *w, uint64_t low) {
 
 /* Puts a piece before number `at`; like `*model` if that is given, else untouched. */
 static bool insert(walker *w, size_t at, uint64_t low, uint64_t high, const piece *model) {
-    if (!rdo_grow(&w->pieces, &w->capacity, w->count + 1, sizeof *w->pieces)) return false;
+    if (!rdo_grow(&w->pieces, &w->capacity, w->count + 1, sizeof(piece *))) return false;
     piece *p = rdo_arena_take(&w->arena, sizeof *p);
     if (p == NULL) return false;
     *p = model != NULL ? *model : (piece){0};
     p->low = low;
     p->high = high;
-    memmove(w->pieces + at + 1, w->pieces + at, (w->count - at) * sizeof *w->pieces);
+    memmove(w->pieces + at + 1, w->pieces + at, (w->count - at) * sizeof(piece *));
     w->pieces[at] = p;
     w->count++;
     return true;

@@ -41,6 +41,7 @@ static void apply_value(rdo_graph *graph, rdo_patch *patch) {
     set_value(graph->program, patch->node, patch->param, patch->value);
     size_t programs = graph->waiting_programs;
     for (const rdo_patch *later = graph->patches; programs != 0; later = later->next) {
+        RDO_ASSERT(later != NULL);
         if (later->program == NULL) continue;
         programs--;
         later->program->ops[patch->node]->own_values |= bit;
@@ -138,9 +139,7 @@ typedef struct rdo_label {
 } label;
 
 static int compare_labels(const void *left, const void *right) {
-    const label *a = left, *b = right;
-    int order = strcmp(a->text, b->text);
-    return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
+    return strcmp(((const label *)left)->text, ((const label *)right)->text);
 }
 
 /* Device lock held: the labels of the graph, sorted, made when they are first asked for; they never change. */
@@ -156,7 +155,7 @@ static bool know_labels(rdo_graph *graph) {
     return true;
 }
 
-/* How many nodes carry the label; the first of them in *out_node. */
+/* How many nodes carry the label; one of them in *out_node. */
 static uint64_t find_label(const rdo_graph *graph, const char *text, uint64_t *out_node) {
     size_t low = 0, high = graph->label_count;
     while (low < high) {
@@ -169,7 +168,8 @@ static uint64_t find_label(const rdo_graph *graph, const char *text, uint64_t *o
     }
     uint64_t found = 0;
     for (; low < graph->label_count && strcmp(graph->labels[low].text, text) == 0; low++) {
-        if (found++ == 0) *out_node = graph->labels[low].node;
+        *out_node = graph->labels[low].node;
+        found++;
     }
     return found;
 }

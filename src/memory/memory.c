@@ -69,7 +69,6 @@ void rdo_memory_delete_spares(rdo_store *store) {
         store->spares = slot->next_free;
         rdo_slots_give(&rdo_memories, slot);
     }
-    store->spare_count = 0;
 }
 
 static uint32_t guards_of(const rdo_memory *memory) {

@@ -204,6 +204,7 @@ rondo_status rdo_stage(rdo_call *call, const void *data, uint64_t size, rdo_memo
     rdo_request request = {.size = size, .host = true};
     rondo_status status = rdo_allocate(call, &request, true, out_memory);
     if (status != RONDO_OK) return status;
+    RDO_ASSERT(*out_memory != NULL);
     memcpy((*out_memory)->host_data, data, size);
     bool held = rdo_window_is_recording(window) ? rdo_window_retain(window, *out_memory)
                                                 : rdo_window_prime(window, *out_memory);

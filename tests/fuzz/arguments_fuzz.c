@@ -1,6 +1,7 @@
 /* Any numbers are spans, rectangles, sizes and patterns. A call is refused exactly if its bytes do not all lie inside,
- * reckoned here without any overflow; what the good calls did is then read back. The random programs of tests/sim know
- * small numbers only; here they are all 64 bits wide. */
+ * reckoned here without any overflow; what the good calls did is then read back. Calls may also come in windows: a
+ * window whose calls were all good becomes a graph, and its replay does what they say; any other does not. The random
+ * programs of tests/sim know small numbers only; here they are all 64 bits wide. */
 #include "fuzz.h"
 
 #include <rondo/rondo.h>
@@ -16,7 +17,9 @@ typedef struct stage {
     rondo_device *device;
     rondo_stream *stream;
     rondo_buffer buffers[BUFFERS];
-    uint8_t bytes[BUFFERS][MOST_BYTES]; /* as they should be */
+    uint8_t bytes[BUFFERS][MOST_BYTES]; /* as they should be; in a window, as its replay should leave them */
+    bool records, doomed, kept;         /* a window is open; some call of it was refused; some was kept */
+    uint8_t before[BUFFERS][MOST_BYTES]; /* the bytes when the window began */
 } stage;
 
 static const uint64_t sizes[BUFFERS] = {64, 1000, MOST_BYTES};
@@ -73,6 +76,13 @@ static bool is_spoiled(rondo_status status, bool good) {
     return good && rondo_status_code(status) == RONDO_TAINTED;
 }
 
+/* Work that was issued; returns its status. */
+static rondo_status issued(stage *s, rondo_status status, bool does_nothing) {
+    s->doomed = s->doomed || (s->records && status != RONDO_OK);
+    s->kept = s->kept || (status == RONDO_OK && !does_nothing);
+    return status;
+}
+
 static void fill(stage *s, fuzz_bytes *from) {
     uint8_t pattern[16];
     place target = any_place(s, from);
@@ -80,7 +90,8 @@ static void fill(stage *s, fuzz_bytes *from) {
     for (size_t i = 0; i < sizeof pattern; i++) pattern[i] = (uint8_t)(i + 1 + from->left);
     bool fits = bytes != 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0;
     bool good = lies_inside(&target) && fits && size_of(&target) % bytes == 0;
-    HOLDS((rondo_fill(s->stream, target.span, pattern, bytes, NULL) == RONDO_OK) == good);
+    rondo_status status = rondo_fill(s->stream, target.span, pattern, bytes, NULL);
+    HOLDS((issued(s, status, size_of(&target) == 0) == RONDO_OK) == good);
     uint8_t *to = good ? s->bytes[target.buffer] + target.span.offset_bytes : NULL;
     for (uint64_t i = 0; good && i < size_of(&target); i++) to[i] = pattern[i % bytes];
 }
@@ -89,6 +100,7 @@ static void copy(stage *s, fuzz_bytes *from) {
     place target = any_place(s, from), source = any_place(s, from);
     bool good = lies_inside(&target) && lies_inside(&source) && size_of(&target) == size_of(&source);
     rondo_status status = rondo_copy(s->stream, target.span, source.span, NULL);
+    (void)issued(s, status, size_of(&target) == 0);
     HOLDS((status == RONDO_OK) == good || is_spoiled(status, good));
     if (status != RONDO_OK) return;
     memmove(s->bytes[target.buffer] + target.span.offset_bytes, s->bytes[source.buffer] + source.span.offset_bytes,
@@ -108,6 +120,7 @@ static void copy_2d(stage *s, fuzz_bytes *from) {
     bool inside = lies_inside(&target) && lies_inside(&source) && rows_fit(&target, to.pitch_bytes, row_bytes, rows) &&
                   rows_fit(&source, of.pitch_bytes, row_bytes, rows);
     rondo_status status = rondo_copy_2d(s->stream, to, of, row_bytes, rows, NULL);
+    (void)issued(s, status, rows == 0 || row_bytes == 0);
     bool good = status == RONDO_OK || is_spoiled(status, inside);
     HOLDS(!good || inside || rows == 0 || row_bytes == 0);
     HOLDS(good || !inside || rows == 0 || row_bytes == 0 || overlap(&target, &source) || rows == 1);
@@ -125,7 +138,11 @@ static void move_bytes(stage *s, fuzz_bytes *from, bool writes) {
     memset(data, (int)(from->left & 255), sizeof data);
     rondo_status status = writes ? rondo_write(s->stream, at.span, data, NULL)
                                  : rondo_read(s->stream, at.span, data, NULL);
-    HOLDS((status == RONDO_OK) == good || (!writes && is_spoiled(status, good)));
+    bool full = writes && s->records && rondo_status_code(status) == RONDO_NO_ROOM; /* more than the warm-up wrote */
+    bool forbidden = !writes && s->records && status != RONDO_OK;
+    if (writes) (void)issued(s, status, size_of(&at) == 0);
+    HOLDS((status == RONDO_OK) == good || (!writes && is_spoiled(status, good)) || full || forbidden);
+    HOLDS(status != RONDO_OK || writes || !s->records);
     if (status != RONDO_OK) return;
     uint8_t *bytes = s->bytes[at.buffer] + at.span.offset_bytes;
     if (writes) memcpy(bytes, data, (size_t)size_of(&at));
@@ -138,7 +155,7 @@ static void map(stage *s, fuzz_bytes *from) {
     uint32_t mode = (uint32_t)fuzz_take(from, 1) % 5;
     rondo_status status = rondo_map(s->stream, at.span, (rondo_access_mode)mode, &data);
     HOLDS((status == RONDO_OK) == (data != NULL));
-    HOLDS(status != RONDO_OK || (lies_inside(&at) && size_of(&at) != 0 && mode >= 1 && mode <= 3));
+    HOLDS(status != RONDO_OK || (lies_inside(&at) && size_of(&at) != 0 && mode >= 1 && mode <= 3 && !s->records));
     if (status != RONDO_OK) return;
     uint8_t *bytes = s->bytes[at.buffer] + at.span.offset_bytes;
     HOLDS(memcmp(data, bytes, (size_t)size_of(&at)) == 0);
@@ -152,6 +169,7 @@ static void map(stage *s, fuzz_bytes *from) {
 static void create(stage *s, fuzz_bytes *from) {
     rondo_buffer buffer;
     uint64_t size = any_number(from);
+    if (s->records) return; /* whether there is room is no matter of numbers */
     if (size > (1 << 20) && size < UINT64_C(1) << 60) size = UINT64_MAX - size; /* memory that a machine may have */
     rondo_status status = rondo_buffer_create(s->stream, size, (rondo_usage)(fuzz_take(from, 1) % 5), &buffer);
     HOLDS(status != RONDO_OK || size <= 1 << 20);
@@ -198,6 +216,32 @@ static void guess_handle(fuzz_bytes *from) {
     rondo_event_release(handle);
 }
 
+/* ---- windows ---- */
+
+/* The warm-up writes what is there already, so that the window has room for some writes. */
+static void begin_window(stage *s) {
+    HOLDS(rondo_capture_prepare(s->stream) == RONDO_OK);
+    for (int i = 0; i < 4; i++) {
+        HOLDS(rondo_write(s->stream, rondo_whole(s->buffers[2]), s->bytes[2], NULL) == RONDO_OK);
+    }
+    HOLDS(rondo_capture_begin(s->stream) == RONDO_OK);
+    memcpy(s->before, s->bytes, sizeof s->before);
+    s->records = true;
+    s->doomed = s->kept = false;
+}
+
+/* A graph comes out exactly if no call was refused and some did something. */
+static void end_window(stage *s) {
+    rondo_graph *graph = NULL;
+    rondo_code expected = s->doomed ? RONDO_DOOMED : s->kept ? RONDO_OK : RONDO_EMPTY;
+    HOLDS(rondo_status_code(rondo_capture_end(s->stream, RONDO_END_DEFAULT, &graph)) == expected);
+    HOLDS((graph != NULL) == (expected == RONDO_OK));
+    s->records = false;
+    if (graph != NULL) HOLDS(rondo_graph_replay(graph, s->stream) == RONDO_OK);
+    if (graph == NULL) memcpy(s->bytes, s->before, sizeof s->bytes);
+    rondo_graph_release(graph);
+}
+
 static void open_stage(stage *s) {
     rondo_device_desc desc = {.max_queues = 1};
     memset(s, 0, sizeof *s);
@@ -236,7 +280,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_bytes from = {data, size};
     open_stage(&s);
     for (int i = 0; i < MOST_CALLS && from.left != 0; i++) {
-        switch (fuzz_take(&from, 1) % 9) {
+        uint64_t what = fuzz_take(&from, 1);
+        if (what >= 248) {
+            s.records ? end_window(&s) : begin_window(&s);
+            continue;
+        }
+        switch (what % 9) {
         case 0: fill(&s, &from); break;
         case 1: copy(&s, &from); break;
         case 2: copy_2d(&s, &from); break;
@@ -248,6 +297,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         default: guess_handle(&from); break;
         }
     }
+    if (s.records) end_window(&s);
     close_stage(&s);
     return 0;
 }

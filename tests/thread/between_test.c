@@ -92,6 +92,9 @@ static rondo_status map_x(const scene *s) {
 static rondo_status launch_at_home(const scene *s) {
     return launch_bump(s->a, &s->k, s->x);
 }
+static rondo_status fill_at_home(const scene *s) {
+    return rondo_fill(s->a, rondo_whole(s->x), "", 1, NULL);
+}
 static rondo_status launch_elsewhere(const scene *s) {
     return launch_bump(s->b, &s->k, s->x);
 }
@@ -131,6 +134,12 @@ static void a_buffer_that_goes_before_its_work_is_kept_dooms_the_window(void **s
     OK(rondo_capture_begin(s.b));
     expect(between(&s, launch_elsewhere, release_x), RONDO_STALE);
     expect(rondo_capture_end(s.b, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
+    close_scene(&s);
+    s = open_scene();
+    OK(rondo_capture_prepare(s.a));
+    OK(rondo_capture_begin(s.a));
+    expect(between(&s, fill_at_home, release_x), RONDO_STALE);
+    expect(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
     close_scene(&s);
 }
 

@@ -1,5 +1,6 @@
 #include "plan.h"
 
+#include "base/check.h"
 #include "parts.h"
 
 #define LEAST_NS 3000u    /* a graph or a phase that takes less alone is not spread */
@@ -211,7 +212,7 @@ static void lay_phases(const struct planner *p, struct rdo_cpu_plan *plan) {
 
 /* Numbers the strands of each phase, those that follow none first; `next` has room for two numbers a phase. */
 static void number_strands(const struct planner *p, const struct rdo_cpu_plan *plan, uint32_t *next) {
-    for (uint32_t index = 0; index < plan->phase_count; index++) {
+    for (size_t index = 0; index < plan->phase_count; index++) {
         next[2 * index] = plan->phases[index].first_strand;
         next[2 * index + 1] = plan->phases[index].first_strand + plan->phases[index].free_strands;
     }
@@ -396,6 +397,7 @@ static rondo_backend_result plan_nodes(struct planner *p, uint64_t edge_count, s
     if (sum_ns < LEAST_NS || !is_worth(sum_ns, longest_ns)) {
         return RONDO_BACKEND_DONE;
     }
+    RDO_ASSERT(longest_ns != 0); /* some node takes its part of the sum */
     p->large_alone = sum_ns / longest_ns < p->hands;
     uint32_t *scratch = rdo_cpu_alloc(scratch_bytes(p, edge_count));
     if (scratch == NULL) {

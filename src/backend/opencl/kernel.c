@@ -318,8 +318,8 @@ static struct rdo_ocl_pool *find_pool(struct rdo_ocl_device *device, struct rdo_
 /* Device lock held. The room for giving it back is made first. */
 static ocl_kernel new_object(struct rdo_ocl_program *program, struct rdo_ocl_pool *pool, int32_t *out_error) {
     *out_error = OCL_OUT_OF_HOST_MEMORY;
-    if (!rdo_grow(&program->all, &program->all_capacity, program->all_count + 1, sizeof *program->all) ||
-        !rdo_grow(&pool->free, &pool->capacity, pool->made + 1, sizeof *pool->free)) {
+    if (!rdo_grow(&program->all, &program->all_capacity, program->all_count + 1, sizeof(ocl_kernel)) ||
+        !rdo_grow(&pool->free, &pool->capacity, pool->made + 1, sizeof(ocl_kernel))) {
         return NULL;
     }
     ocl_kernel object = rdo_ocl.clCreateKernel(program->object, pool->name, out_error);
@@ -362,7 +362,8 @@ void rdo_ocl_kernel_unload(void *device, void *kernel) {
 
 static struct rdo_ocl_kernel *describe(struct rdo_ocl_device *device, const rondo_kernel_desc *desc) {
     struct rdo_ocl_kernel *kernel = rdo_alloc_zero(1, sizeof *kernel);
-    char *name = rdo_alloc(strlen(desc->name) + 1);
+    size_t name_bytes = strlen(desc->name) + 1;
+    char *name = rdo_alloc(name_bytes);
     if (kernel == NULL || name == NULL) {
         rdo_free(kernel);
         rdo_free(name);
@@ -370,7 +371,7 @@ static struct rdo_ocl_kernel *describe(struct rdo_ocl_device *device, const rond
     }
     pthread_mutex_init(&kernel->lock, NULL);
     kernel->device = device;
-    kernel->name = strcpy(name, desc->name);
+    kernel->name = memcpy(name, desc->name, name_bytes);
     kernel->can_fail = desc->can_fail;
     kernel->param_count = (uint32_t)desc->param_count;
     for (uint32_t i = 0; i < kernel->param_count; i++) {

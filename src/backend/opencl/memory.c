@@ -142,7 +142,7 @@ static rondo_backend_result set_buffer(const struct rdo_ocl_device *device, ocl_
             return rdo_ocl_failed(outcome, "clCreateSubBuffer", error);
         }
     }
-    error = rdo_ocl.clSetKernelArg(kernel, index, sizeof mem, &mem);
+    error = rdo_ocl.clSetKernelArg(kernel, index, sizeof(ocl_mem), &mem);
     return error == OCL_SUCCESS ? RONDO_BACKEND_DONE : rdo_ocl_failed(outcome, "clSetKernelArg", error);
 }
 

@@ -21,6 +21,7 @@ extern struct rdo_ocl_hooks rdo_ocl_hooks;
 
 /* The calls, filled by rdo_ocl_load. */
 struct rdo_ocl_calls {
+/* A declaration takes no parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define OCL_CALL(result, name, parameters) result(*name) parameters;
 #include "symbols.def"
 #undef OCL_CALL
@@ -29,6 +30,7 @@ extern struct rdo_ocl_calls rdo_ocl;
 
 /* The calls of extensions, which each platform has for itself. */
 struct rdo_ocl_extension {
+/* As above. NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define OCL_EXTENSION(result, name, parameters) result(*name) parameters;
 #include "extensions.def"
 #undef OCL_EXTENSION

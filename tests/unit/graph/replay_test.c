@@ -528,6 +528,75 @@ static void an_update_leaves_a_replay_that_waits_for_its_turn_as_it_is(void **st
     close_held(&h);
 }
 
+/* [R1] [E3] A claim on all of a buffer would have to be cut in two to release its middle. */
+static void a_replay_that_has_no_memory_to_release_claims_does_not_run(void **state) {
+    (void)state;
+    rondo_device *device = open_cpu(1);
+    rondo_stream *stream = stream_on(device, 1, 0);
+    kernels k = load_kernels(device);
+    rondo_buffer x = make_buffer(stream, 1);
+    rondo_graph *graph = NULL;
+    rondo_span middle = rondo_slice(x, 128, 64);
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    OK(rondo_fill(stream, middle, "", 1, NULL));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    OK(launch_fail(stream, &k, x));
+    starve(0, false);
+    expect(rondo_graph_replay(graph, stream), RONDO_NO_HOST_MEMORY);
+    assert_int_equal(feed(), 1);
+    rondo_status spoiled = rondo_span_status(middle);
+    expect(spoiled, RONDO_TAINTED);
+    expect(rondo_fault_root(spoiled), RONDO_NO_HOST_MEMORY); /* what kept it from being written, no older failure */
+    OK(rondo_graph_replay(graph, stream));
+    OK(rondo_span_status(middle));
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    release_kernels(&k);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
+/* [R1] */
+static void all_events_at_the_beginning_complete_once_work_runs(void **state) {
+    enum { EVENTS = 3 };
+    (void)state;
+    rondo_device *device = open_cpu(1);
+    rondo_stream *stream = stream_on(device, 1, 0);
+    rondo_event *events[EVENTS];
+    rondo_graph *graph = NULL;
+    rondo_buffer x = make_buffer(stream, 1);
+    for (int i = 0; i < EVENTS; i++) OK(rondo_event_create(device, &events[i]));
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+    for (int i = 0; i < EVENTS; i++) OK(rondo_event_record(stream, events[i], NULL));
+    OK(rondo_fill(stream, rondo_whole(x), "", 1, NULL));
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    OK(rondo_graph_replay(graph, stream));
+    for (int i = 0; i < EVENTS; i++) {
+        OK(rondo_event_wait(stream, events[i], NULL)); /* refused if no replay had completed it */
+        rondo_event_release(events[i]);
+    }
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
+/* [R10] Neither at home nor elsewhere, where it has to register with all queues that its memory is at home on. */
+static void a_replay_takes_no_memory(void **state) {
+    (void)state;
+    held h = open_held(false);
+    starve(0, true);
+    rondo_status at_home = rondo_graph_replay(h.graph, h.a), elsewhere = rondo_graph_replay(h.graph, h.b);
+    assert_int_equal(feed(), 0);
+    OK(at_home);
+    OK(elsewhere);
+    close_held(&h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_are_numbered_from_one), /* first */
@@ -546,6 +615,9 @@ int main(void) {
         cmocka_unit_test(a_graph_of_the_parent_is_not_found_in_a_child),
         cmocka_unit_test(an_update_leaves_a_replay_that_runs_at_home_as_it_is),
         cmocka_unit_test(an_update_leaves_a_replay_that_waits_for_its_turn_as_it_is),
+        cmocka_unit_test(a_replay_that_has_no_memory_to_release_claims_does_not_run),
+        cmocka_unit_test(all_events_at_the_beginning_complete_once_work_runs),
+        cmocka_unit_test(a_replay_takes_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
