@@ -4,11 +4,13 @@
 
 #include "api/api.h"
 #include "op/args.h"
+#include "stream/pending.h"
 #include "stream/transfer.h"
 
 /* ---- life ---- */
 
-/* Allocates; when the device is full and nobody records, settles all queues and tries once more [M4]. */
+/* Allocates; when the device is full and nobody records, waits for pending work, settles all queues and tries once
+ * more [M4]. */
 static rondo_status create_buffer(rondo_stream *stream, const char *operation, const rdo_request *request,
                                   rondo_buffer *out_buffer) {
     rdo_call call;
@@ -17,14 +19,19 @@ static rondo_status create_buffer(rondo_stream *stream, const char *operation, c
     for (int attempt = 0; attempt < 2; attempt++) {
         RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
         status = rdo_allocate(&call, request, false, &memory);
-        bool pressed = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
-                       !rdo_captures_any_recording(&call.engine->captures) &&
-                       atomic_load(&call.engine->books.returning) != 0;
+        bool full = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
+                    !rdo_captures_any_recording(&call.engine->captures);
+        bool pressed = full && atomic_load(&call.engine->books.returning) != 0;
         if (memory != NULL) {
             *out_buffer = (rondo_buffer){memory->id};
             rdo_memory_publish(memory);
         }
+        if (full) rdo_engine_pin(call.engine);
         status = rdo_call_end(&call, status);
+        if (full) {
+            pressed = rdo_engine_drain(call.engine) || pressed;
+            rdo_engine_settle_pinned(call.engine);
+        }
         if (!pressed) break;
     }
     return status;
@@ -163,8 +170,15 @@ rondo_status rondo_span_status(rondo_span span) {
     rdo_memory *memory = find_locked(span.buffer, &books);
     if (memory == NULL) return stale(where, span.buffer);
     rondo_status status = rdo_args_access(where, books, NULL, span, RDO_SPAN_ANY, RONDO_READS, "span", &access);
+    rdo_engine *engine = rdo_engine_of_books(books);
+    bool waits = status == RONDO_OK && engine->order.first != NULL;
+    if (RDO_UNLIKELY(waits)) rdo_await_queued_access(engine, &access);
     if (status == RONDO_OK) status = rdo_readable(where, &access);
-    rdo_lock_give(&books->lock);
+    if (RDO_LIKELY(!waits)) {
+        rdo_lock_give(&books->lock);
+    } else {
+        rdo_api_released(engine); /* who released the buffer meanwhile left its end to us */
+    }
     return status;
 }
 

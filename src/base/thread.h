@@ -10,7 +10,13 @@
 #include "base/check.h"
 
 /* Locks are taken in the order of their ranks, and never two of one rank: debug builds refuse anything else. */
-typedef enum rdo_rank { RDO_RANK_REGISTRY = 0, RDO_RANK_QUEUE = 1, RDO_RANK_DEVICE = 2, RDO_RANK_LEAF = 3 } rdo_rank;
+typedef enum rdo_rank {
+    RDO_RANK_REGISTRY = 0,
+    RDO_RANK_QUEUE = 1,
+    RDO_RANK_TURN = 2,
+    RDO_RANK_DEVICE = 3,
+    RDO_RANK_LEAF = 4
+} rdo_rank;
 
 typedef struct rdo_lock {
     pthread_mutex_t mutex;
@@ -74,6 +80,15 @@ void rdo_lock_reset(rdo_lock *lock);
 /* Whether the calling thread runs a kernel or a host call right now. */
 static inline bool rdo_in_work(void) {
     return rdo_this_thread.work_depth != 0;
+}
+
+/* A moment's rest for a thread that watches for something. */
+static inline void rdo_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
 }
 
 /* Monotonic nanoseconds. */

@@ -76,9 +76,8 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
     rdo_queue *queue = call->queue;
     rdo_engine *engine = call->engine;
     bool ran = false;
-    if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window) || arg_count != kernel->param_count || args == NULL)) {
-        return false;
-    }
+    bool special = rdo_window_is_recording(&queue->window) || queue->pending != NULL;
+    if (RDO_UNLIKELY(special || arg_count != kernel->param_count || args == NULL)) return false;
     q.buffers = 0;
     if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &queue->store, kernel, args))) return false;
     /* Claims are asked for only once no other queue can be placing one on memory of this one. */

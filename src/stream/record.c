@@ -157,6 +157,7 @@ rondo_status rdo_record(rdo_call *call, rdo_op *op, bool held) {
     rdo_books *books = &call->engine->books;
     if (op->event == NULL && rdo_op_is_nothing(op)) return RONDO_OK;
     rdo_lock_take(&books->lock);
+    rdo_await_queued(call->engine, op);
     if (held) check_guards(op);
     rondo_status status = RONDO_OK;
     if (!held && !rdo_op_is_alive(op)) {
