@@ -17,6 +17,31 @@ extern "C" {
  * Owner    *out_stream is the caller's (one reference), NULL on failure. Threads  any. */
 RONDO_API RONDO_MUST_CHECK rondo_status rondo_stream_create(rondo_device *device, rondo_stream **out_stream);
 
+/* Who plays the work of a stream. */
+typedef enum rondo_stream_mode {
+    RONDO_STREAM_DIRECT = 0, /* the caller: on a device that is the CPU, work is done when its call returns */
+    RONDO_STREAM_QUEUED = 1  /* a worker thread of the queue: launches, fills, copies, writes, asynchronous reads and
+                                replays return as soon as they are checked and noted, for callers that must not be held
+                                up by the work itself. All else waits for what the queue has been given before, and so
+                                does a call that is refused, a call while a capture is prepared or open on the queue,
+                                and one that finds 128 operations waiting. What a call could not say because it had
+                                returned (TAINTED, BUSY, BACKEND, LOST, NO_HOST_MEMORY) the next sync says; the bytes
+                                that it would have written are claimed as ever. */
+} rondo_stream_mode;
+
+/* Options of a stream. A zeroed struct, or NULL, means all defaults. */
+typedef struct rondo_stream_desc {
+    rondo_stream_mode mode; /* [RONDO_STREAM_DIRECT] */
+    uint32_t reserved_32;   /* must be zero */
+    uint64_t reserved[3];   /* must be zero */
+} rondo_stream_desc;
+
+/* rondo_stream_create with options. The thread of a queued stream starts with its first operation, sleeps while there
+ * is nothing to play and ends with the device. Where it cannot be started work is played by the caller.
+ * Errors   as rondo_stream_create; INVALID (reserved fields), RANGE (there is no such mode). */
+RONDO_API RONDO_MUST_CHECK rondo_status rondo_stream_create_with(rondo_device *device, const rondo_stream_desc *desc,
+                                                                 rondo_stream **out_stream);
+
 /* Errors   STALE. Threads  any. */
 RONDO_API rondo_status rondo_stream_retain(rondo_stream *stream);
 

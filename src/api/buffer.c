@@ -4,11 +4,13 @@
 
 #include "api/api.h"
 #include "op/args.h"
+#include "stream/pending.h"
 #include "stream/transfer.h"
 
 /* ---- life ---- */
 
-/* *out_again: the device is full, but something waits for other queues to be swept, as the end of this call does. */
+/* *out_again: the device is full, but something may have made room since: pending work that ended, or what other queues
+ * had to be swept of. */
 static rondo_status try_to_create(rondo_stream *stream, const char *operation, const rdo_request *request,
                                   rondo_buffer *out_buffer, bool *out_again) {
     rdo_call call;
@@ -20,14 +22,19 @@ static rondo_status try_to_create(rondo_stream *stream, const char *operation, c
         *out_buffer = (rondo_buffer){memory->id};
         rdo_memory_publish(memory);
     }
-    if (rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY) {
-        *out_again = !rdo_captures_any_recording(&call.engine->captures) &&
-                     atomic_load(&call.engine->books.returning) != 0;
-    }
-    return rdo_call_end(&call, status);
+    bool full = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
+                !rdo_captures_any_recording(&call.engine->captures);
+    if (RDO_LIKELY(!full)) return rdo_call_end(&call, status);
+    bool waits = atomic_load(&call.engine->books.returning) != 0;
+    rdo_engine_pin(call.engine);
+    status = rdo_call_end(&call, status);
+    *out_again = rdo_engine_drain(call.engine) || waits;
+    rdo_engine_settle_pinned(call.engine);
+    return status;
 }
 
-/* Allocates; when the device is full and nobody records, settles all queues and tries once more [M4]. */
+/* Allocates; when the device is full and nobody records, waits for pending work, settles all queues and tries once
+ * more [M4]. */
 static rondo_status create_buffer(rondo_stream *stream, const char *operation, const rdo_request *request,
                                   rondo_buffer *out_buffer) {
     bool again;
@@ -184,8 +191,15 @@ rondo_status rondo_span_status(rondo_span span) {
     rdo_memory *memory = find_locked(span.buffer, &books);
     if (memory == NULL) return stale(where, span.buffer);
     rondo_status status = rdo_args_access(where, books, NULL, span, RDO_SPAN_ANY, RONDO_READS, "span", &access);
+    rdo_engine *engine = rdo_engine_of_books(books);
+    bool waits = status == RONDO_OK && engine->order.first != NULL;
+    if (RDO_UNLIKELY(waits)) rdo_await_queued_access(engine, &access);
     if (status == RONDO_OK) status = rdo_readable(where, &access);
-    rdo_lock_give(&books->lock);
+    if (RDO_LIKELY(!waits)) {
+        rdo_lock_give(&books->lock);
+    } else {
+        rdo_api_released(engine); /* who released the buffer meanwhile left its end to us */
+    }
     return status;
 }
 

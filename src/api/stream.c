@@ -2,23 +2,45 @@
 #include <rondo/host.h>
 #include <rondo/stream.h>
 
+#include <string.h>
+
 #include "api/api.h"
 #include "base/alloc.h"
 #include "graph/run.h"
 #include "op/args.h"
+#include "stream/pending.h"
 
 /* ---- life ---- */
 
-rondo_status rondo_stream_create(rondo_device *handle, rondo_stream **out_stream) {
-    const rdo_where *where = RDO_NOWHERE("rondo_stream_create");
+static rondo_status check_desc(const rdo_where *where, const rondo_stream_desc *desc) {
+    static const uint64_t zero[3];
+    if (desc->reserved_32 != 0 || memcmp(desc->reserved, zero, sizeof zero) != 0) {
+        RDO_REFUSE(RONDO_INVALID, "reserved fields of the stream's options are not zero");
+    }
+    if ((unsigned)desc->mode > RONDO_STREAM_QUEUED) RDO_REFUSE(RONDO_RANGE, "there is no mode %d", (int)desc->mode);
+    return RONDO_OK;
+}
+
+static rondo_status create(const rdo_where *where, rondo_device *handle, const rondo_stream_desc *desc,
+                           rondo_stream **out_stream) {
     rdo_device *device;
     rdo_stream *stream = NULL;
     if (out_stream == NULL) RDO_REFUSE(RONDO_INVALID, "out_stream is null");
     *out_stream = NULL;
     RDO_TRY(rdo_api_device(where, handle, &device));
-    rondo_status status = rdo_stream_new(&device->engine, where, &stream);
+    if (desc != NULL) RDO_TRY(check_desc(where, desc));
+    bool queued = desc != NULL && desc->mode == RONDO_STREAM_QUEUED;
+    rondo_status status = rdo_stream_new(&device->engine, where, queued, &stream);
     if (status == RONDO_OK) *out_stream = rdo_handle(stream->handle);
     return rdo_api_end(&device->engine, status);
+}
+
+rondo_status rondo_stream_create(rondo_device *device, rondo_stream **out_stream) {
+    return create(RDO_NOWHERE("rondo_stream_create"), device, NULL, out_stream);
+}
+
+rondo_status rondo_stream_create_with(rondo_device *device, const rondo_stream_desc *desc, rondo_stream **out_stream) {
+    return create(RDO_NOWHERE("rondo_stream_create_with"), device, desc, out_stream);
 }
 
 rondo_status rondo_stream_retain(rondo_stream *handle) {
@@ -28,6 +50,7 @@ rondo_status rondo_stream_retain(rondo_stream *handle) {
     RDO_TRY(rdo_api_check_fork(stream->engine, where));
     rdo_lock_take(&stream->engine->books.lock);
     stream->refs++;
+    stream->user_refs++;
     rdo_lock_give(&stream->engine->books.lock);
     return RONDO_OK;
 }
@@ -37,6 +60,7 @@ void rondo_stream_release(rondo_stream *handle) {
     if (stream == NULL || !rdo_api_may_release(stream->engine)) return;
     rdo_engine *engine = stream->engine;
     rdo_lock_take(&engine->books.lock);
+    if (--stream->user_refs == 0) rdo_object_hide(stream->handle);
     rdo_stream_unref(stream);
     rdo_api_released(engine);
 }
@@ -174,7 +198,12 @@ rondo_status rondo_stream_sync(rondo_stream *stream) {
     RDO_TRY(rdo_call_begin(&call, stream, "rondo_stream_sync", NULL));
     rondo_status status = rdo_call_check_window(&call, true);
     if (status == RONDO_OK) status = rdo_stream_take_failure(call.stream);
-    return rdo_call_end(&call, status);
+    if (RDO_LIKELY(call.queue->pending == NULL)) return rdo_call_end(&call, status);
+    rdo_engine_pin(call.engine);
+    status = rdo_call_end(&call, status);
+    rdo_queue_await_settled(call.queue);
+    rdo_engine_settle_pinned(call.engine);
+    return status;
 }
 
 rondo_status rondo_stream_trim(rondo_stream *stream) {

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 1 << 20 };
+enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 1 << 20, KEPT_BLOCK_BYTES = 8192 };
 
 typedef struct rdo_arena_block {
     struct rdo_arena_block *next;
@@ -34,12 +34,28 @@ void *rdo_arena_copy(rdo_arena *arena, const void *data, size_t size_bytes) {
     return copy;
 }
 
-void rdo_arena_clear(rdo_arena *arena) {
-    rdo_arena_block *block = arena->blocks;
+static void free_blocks(rdo_arena_block *block) {
     while (block != NULL) {
         rdo_arena_block *next = block->next;
         rdo_free(block);
         block = next;
     }
+}
+
+void rdo_arena_clear(rdo_arena *arena) {
+    free_blocks(arena->blocks);
     *arena = (rdo_arena){0};
+}
+
+void rdo_arena_reset(rdo_arena *arena) {
+    if (arena->size > KEPT_BLOCK_BYTES) {
+        rdo_arena_clear(arena);
+        return;
+    }
+    if (arena->blocks != NULL) {
+        free_blocks(arena->blocks->next);
+        arena->blocks->next = NULL;
+    }
+    arena->next = arena->blocks != NULL ? (char *)(arena->blocks + 1) : NULL;
+    arena->left = arena->size;
 }

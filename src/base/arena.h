@@ -29,5 +29,7 @@ static inline void *rdo_arena_take(rdo_arena *arena, size_t size_bytes) {
 void *rdo_arena_copy(rdo_arena *arena, const void *data, size_t size_bytes);
 /* Frees everything; the arena can be used again. */
 void rdo_arena_clear(rdo_arena *arena);
+/* The same, but keeps a block that is not large, so that filling the arena again takes no memory. */
+void rdo_arena_reset(rdo_arena *arena);
 
 #endif

@@ -26,18 +26,12 @@ static void wake(lot *place) {
     (void)pthread_mutex_unlock(&place->mutex);
 }
 
-static inline void pause_briefly(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
 /* Most locks are held for some hundred instructions: a few looks are cheaper than sleep. */
 static bool take_soon(rdo_lock *lock) {
     for (int look = 0; look < LOOKS; look++) {
         bool is_free = atomic_load_explicit(&lock->word, memory_order_relaxed) == RDO_LOCK_FREE;
         if (is_free && rdo_lock_grab(lock)) return true;
-        pause_briefly();
+        rdo_relax();
     }
     return false;
 }

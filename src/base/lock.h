@@ -18,7 +18,13 @@
 #include "base/thread.h"
 
 /* Locks are taken in the order of their ranks, and never two of one rank: debug builds refuse anything else. */
-typedef enum rdo_rank { RDO_RANK_REGISTRY = 0, RDO_RANK_QUEUE = 1, RDO_RANK_DEVICE = 2, RDO_RANK_LEAF = 3 } rdo_rank;
+typedef enum rdo_rank {
+    RDO_RANK_REGISTRY = 0,
+    RDO_RANK_QUEUE = 1,
+    RDO_RANK_TURN = 2,
+    RDO_RANK_DEVICE = 3,
+    RDO_RANK_LEAF = 4
+} rdo_rank;
 
 enum { RDO_LOCK_FREE = 0, RDO_LOCK_HELD = 1, RDO_LOCK_AWAITED = 2 };
 

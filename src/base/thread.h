@@ -21,6 +21,15 @@ static inline bool rdo_in_work(void) {
     return rdo_this_thread.work_depth != 0;
 }
 
+/* A moment's rest for a thread that watches for something. */
+static inline void rdo_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 /* Monotonic nanoseconds. */
 uint64_t rdo_clock_ns(void);
 

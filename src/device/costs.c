@@ -79,7 +79,7 @@ static rondo_status measure(probe *p, rdo_costs *out) {
 static rondo_status probe_device(rdo_device *device, const rdo_where *where, rdo_costs *out) {
     probe p = {.buffer = RONDO_NO_BUFFER};
     rdo_stream *stream;
-    RDO_TRY(rdo_stream_new(&device->engine, where, &stream));
+    RDO_TRY(rdo_stream_new(&device->engine, where, false, &stream));
     p.stream = (rondo_stream *)(uintptr_t)stream->handle;
     rondo_status status = rondo_buffer_create(p.stream, 64, RONDO_USAGE_GENERAL, &p.buffer);
     if (status == RONDO_OK) status = measure(&p, out);

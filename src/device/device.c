@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "device/registry.h"
+#include "stream/pending.h"
 
 enum { DEFAULT_QUEUES = 32, MOST_QUEUES = 1024, MOST_WORKERS = 1024 };
 
@@ -115,6 +116,9 @@ static rondo_status check_entry(const rdo_where *where, const rondo_backend *bac
 
 static void close_queues(rdo_engine *engine) {
     const rondo_backend *backend = engine->books.backend;
+    for (uint32_t i = 0; i < engine->queue_count; i++) {
+        if (engine->queues[i].pending != NULL) rdo_pending_delete(engine->queues[i].pending);
+    }
     rdo_lock_take(&engine->books.lock);
     for (uint32_t i = 0; i < engine->queue_count; i++) {
         rdo_window_finish(&engine->queues[i].window);
@@ -167,6 +171,7 @@ static rondo_status set_up(const rdo_where *where, rdo_device *device, void *bac
     rdo_captures_init(&engine->captures);
     rdo_meta_init(&engine->meta, RDO_META_ENTRIES);
     engine->fork_epoch = rdo_fork_epoch;
+    engine->spins = desc->wait_policy == RONDO_WAIT_SPINNING;
     engine->close = close_engine;
     uint32_t queues = desc->max_queues != 0 ? desc->max_queues : DEFAULT_QUEUES;
     if (open_queues(engine, queues)) device->handle = rdo_object_new(RDO_OBJECT_DEVICE, device, NULL);
@@ -228,6 +233,7 @@ static rondo_status take_failures(rdo_queue *queue) {
     rondo_status first = RONDO_OK;
     rdo_books *books = &queue->engine->books;
     rdo_lock_take(&queue->lock);
+    rdo_queue_drain(queue);
     rdo_lock_take(&books->lock);
     for (rdo_stream *stream = queue->engine->streams; stream != NULL; stream = stream->next) {
         if (stream->queue != queue) continue;
@@ -252,6 +258,7 @@ rondo_status rdo_device_sync(rdo_device *device, const rdo_where *where) {
     if (rdo_captures_any_recording(&engine->captures)) {
         REFUSE(RONDO_FORBIDDEN, "a stream of the device records; end the capture first");
     }
+    (void)rdo_engine_drain(engine);
     for (uint32_t i = 0; i < engine->queue_count; i++) {
         rondo_status failure = take_failures(&engine->queues[i]);
         if (failure != RONDO_OK && (first == RONDO_OK || rondo_status_number(failure) < rondo_status_number(first))) {
@@ -264,9 +271,11 @@ rondo_status rdo_device_sync(rdo_device *device, const rdo_where *where) {
 rondo_status rdo_device_trim(rdo_device *device, uint64_t *out_kept_bytes) {
     rdo_engine *engine = &device->engine;
     rdo_books *books = &engine->books;
+    (void)rdo_engine_drain(engine); /* what pending work held, on whatever queue, is free to go then */
     for (uint32_t i = 0; i < engine->queue_count; i++) {
         rdo_queue *queue = &engine->queues[i];
         rdo_lock_take(&queue->lock);
+        rdo_queue_drain(queue); /* moving memory needs the backend's queue */
         rdo_store_sweep(&queue->store);
         if (queue->backend_queue != NULL) rdo_store_relocate(&queue->store, queue->backend_queue, false);
         rdo_lock_give(&queue->lock);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "graph/graph.h"
+#include "stream/pending.h"
 
 /* One replay under way. */
 typedef struct replay {
@@ -180,30 +181,28 @@ static void play_program(replay *r) {
 
 /* ---- claims ---- */
 
-/* Device lock held: the first claim on the live-in that stops a replay, false if there is none. */
-static bool find_claimed_live_in(const rdo_graph *graph, const rdo_program *program, rdo_bytes *out_needed,
-                                 uint64_t *out_failure) {
+/* Device lock held: the first bytes of the live-in with a claim that stops a replay, NULL if there are none. */
+static const rdo_graph_bytes *find_claimed_live_in(const rdo_graph *graph, const rdo_program *program,
+                                                   uint64_t *out_failure) {
     for (size_t i = 0; i < program->live_in.count; i++) {
         const rdo_graph_bytes *bytes = &program->live_in.data[i];
         const rdo_ranges *claims = &bytes->memory->claims.ranges;
         const rdo_range *data = rdo_ranges_data(claims);
         for (size_t c = rdo_ranges_seek(claims, bytes->low); c < claims->count && data[c].low < bytes->high; c++) {
             if (data[c].tag == graph->holder.graph_id) continue;
-            *out_needed = (rdo_bytes){bytes->memory->id, bytes->low, bytes->high};
             *out_failure = data[c].value;
-            return true;
+            return bytes;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Device lock held: everything that the graph writes takes `failure`. With `intact`, nothing ran: what the graph
  * reads before it writes is as it was, and is marked so, lest the claim stop the graph's own next try [R2]. */
 static void claim_all(const rdo_graph *graph, const rdo_program *program, uint64_t failure, bool intact) {
-    rdo_bytes needed;
     uint64_t other;
     /* What was spoiled before must not pass for intact, once this failure has taken it over. */
-    intact = intact && !find_claimed_live_in(graph, program, &needed, &other);
+    intact = intact && find_claimed_live_in(graph, program, &other) == NULL;
     for (size_t i = 0; i < program->written.count; i++) {
         const rdo_graph_bytes *bytes = &program->written.data[i];
         rdo_memory_claim(bytes->memory, bytes->low, bytes->high, failure, 0);
@@ -294,10 +293,11 @@ static void note_skip(const replay *r, const rdo_bytes *needed, uint64_t failure
 
 /* Device lock held: RONDO_OK, or why nothing may run; then the write set is claimed. */
 static rondo_status check_claims(replay *r) {
-    rdo_bytes needed;
     uint64_t failure;
     rdo_call *call = r->call;
-    if (find_claimed_live_in(r->graph, r->program, &needed, &failure)) {
+    const rdo_graph_bytes *claimed = find_claimed_live_in(r->graph, r->program, &failure);
+    if (claimed != NULL) {
+        rdo_bytes needed = {claimed->memory->id, claimed->low, claimed->high};
         note_skip(r, &needed, failure);
         claim_all(r->graph, r->program, failure, false);
         rdo_count(&r->graph->engine->counters.skipped);
@@ -315,6 +315,26 @@ static rondo_status refuse(replay *r, rondo_code code, const char *text) {
     claim_all(r->graph, r->program, rondo_status_number(status), true);
     rdo_count(&r->graph->engine->counters.replay_failures);
     return status;
+}
+
+static const char mapped[] = "a buffer that the graph uses is mapped; unmap it first";
+
+/* Device lock held, given up while waiting: waits for queued work on what the graph writes. The program is looked up
+ * each time, since an update may replace it meanwhile. */
+static void await_queued(rdo_graph *graph) {
+    rdo_order *order = &graph->engine->order;
+    for (;;) {
+        const rdo_program *program = rdo_graph_newest(graph);
+        if (!rdo_order_is_queued(order, program->survey.writes.data, program->survey.writes.count)) return;
+        rdo_order_wait_change(order, &graph->engine->books);
+    }
+}
+
+/* The same for a replay that took no ticket. */
+static rondo_status refuse_unregistered(replay *r, rondo_code code, const char *text) {
+    await_queued(r->graph);
+    r->program = rdo_graph_newest(r->graph);
+    return refuse(r, code, text);
 }
 
 static void add_homes(rdo_entry *entry, rdo_store **homes, const rdo_program *program, const rdo_store *own) {
@@ -349,9 +369,30 @@ static void fill_entry(const replay *r, rdo_entry *entry, rdo_store **homes) {
     }
 }
 
-static rondo_status play_slow(replay *r) {
+/* Device lock held (given up meanwhile): the replay is registered; it leaves. */
+static rondo_status play_in_turn(replay *r, rdo_entry *entry) {
     rdo_books *books = &r->graph->engine->books;
     rdo_order *order = &r->graph->engine->order;
+    if (!rdo_order_await(order, books, entry)) return refuse(r, RONDO_BUSY, mapped);
+    rdo_graph_apply_patches(r->graph, entry->ticket);
+    RDO_ASSERT(r->graph->program == r->program);
+    rondo_status status = check_claims(r);
+    rdo_lock_give(&books->lock);
+    if (status == RONDO_OK) play_program(r);
+    rdo_lock_take(&books->lock);
+    if (status == RONDO_OK && r->not_run != RONDO_OK) {
+        claim_all(r->graph, r->program, rondo_status_number(r->not_run), true);
+    } else if (status == RONDO_OK) {
+        settle_claims(r);
+    }
+    rdo_order_leave(order, books, entry);
+    if (status == RONDO_OK) return conclude(r);
+    rdo_count(&r->graph->engine->counters.replay_failures);
+    return status;
+}
+
+static rondo_status play_slow(replay *r) {
+    rdo_books *books = &r->graph->engine->books;
     rdo_store *few[8], **homes = few;
     rdo_entry entry;
     rdo_lock_take(&books->lock);
@@ -360,34 +401,13 @@ static rondo_status play_slow(replay *r) {
     /* Only graphs over many queues need more; others replay without taking memory [R10]. */
     size_t most = most_homes(r->graph);
     if (most > sizeof few / sizeof few[0]) homes = rdo_alloc(most * sizeof(rdo_store *));
-    if (homes == NULL) {
-        rondo_status status = refuse(r, RONDO_NO_HOST_MEMORY, "no memory to order the replay");
-        r->graph->uses--;
-        rdo_lock_give(&books->lock);
-        return status;
-    }
-    fill_entry(r, &entry, homes);
     rondo_status status;
-    if (!rdo_order_enter(order, books, &entry)) {
-        status = refuse(r, RONDO_BUSY, "a buffer that the graph uses is mapped; unmap it first");
+    if (homes == NULL) {
+        status = refuse_unregistered(r, RONDO_NO_HOST_MEMORY, "no memory to order the replay");
     } else {
-        rdo_graph_apply_patches(r->graph, entry.ticket);
-        RDO_ASSERT(r->graph->program == r->program);
-        status = check_claims(r);
-        rdo_lock_give(&books->lock);
-        if (status == RONDO_OK) play_program(r);
-        rdo_lock_take(&books->lock);
-        if (status == RONDO_OK && r->not_run != RONDO_OK) {
-            claim_all(r->graph, r->program, rondo_status_number(r->not_run), true);
-        } else if (status == RONDO_OK) {
-            settle_claims(r);
-        }
-        rdo_order_leave(order, books, &entry);
-        if (status == RONDO_OK) {
-            status = conclude(r);
-        } else {
-            rdo_count(&r->graph->engine->counters.replay_failures);
-        }
+        fill_entry(r, &entry, homes);
+        bool registered = rdo_order_register(&r->graph->engine->order, &entry);
+        status = registered ? play_in_turn(r, &entry) : refuse_unregistered(r, RONDO_BUSY, mapped);
     }
     r->graph->uses--; /* the caller, or this queue's lock, still keeps the graph */
     rdo_graph_settle(r->graph);
@@ -413,6 +433,84 @@ static rondo_status play(rdo_call *call, rdo_graph *graph) {
     }
     rdo_order_leave_fast(&engine->order, own);
     return play_slow(&r);
+}
+
+/* ---- leaving it to the queue's worker ---- */
+
+/* What is played later is the program of now: updates that come meanwhile have later stamps than the replay's
+ * ticket [R9]. */
+typedef struct pending_replay {
+    rdo_graph *graph;
+    rdo_program *program;
+} pending_replay;
+
+static rondo_status play_pending(rdo_call *call, rdo_item *item) {
+    const pending_replay *pending = item->work;
+    replay r = {.call = call, .graph = pending->graph, .program = pending->program};
+    rdo_lock_take(&call->engine->books.lock);
+    rondo_status status = play_in_turn(&r, &item->entry);
+    rdo_lock_give(&call->engine->books.lock);
+    return status;
+}
+
+static void drop_pending(rdo_engine *engine, rdo_item *item) {
+    const pending_replay *pending = item->work;
+    (void)engine;
+    pending->graph->uses--;
+    rdo_graph_settle(pending->graph);
+}
+
+/* An event must be known to be under way while its replay is pending, which nothing tells so far. */
+static bool has_events(const rdo_program *program) {
+    for (size_t i = 0; i < program->segment_count; i++) {
+        if (program->segments[i].event) return true;
+    }
+    return false;
+}
+
+/* Device lock held: whether the live-in is spoiled for good, as far as all that was issued so far is concerned. */
+static bool is_tainted_already(const rdo_graph *graph, const rdo_program *program) {
+    uint64_t failure;
+    if (atomic_load(&graph->engine->books.claimed) == 0) return false;
+    const rdo_graph_bytes *bytes = find_claimed_live_in(graph, program, &failure);
+    if (bytes == NULL) return false;
+    uint64_t base = bytes->memory->address;
+    return !rdo_order_is_busy(&graph->engine->order, (rdo_extent){base + bytes->low, base + bytes->high});
+}
+
+/* Device lock held: the item's place in the order of the device. False: there is something to say at the call, or no
+ * memory. */
+static bool register_pending(rdo_call *call, rdo_item *item, rdo_graph *graph) {
+    pending_replay *pending = rdo_arena_take(&item->arena, sizeof *pending);
+    rdo_store **homes = rdo_arena_take(&item->arena, most_homes(graph) * sizeof(rdo_store *));
+    if (pending == NULL || homes == NULL) return false;
+    *pending = (pending_replay){graph, rdo_graph_newest(graph)};
+    item->work = pending;
+    if (has_events(pending->program) || is_tainted_already(graph, pending->program)) return false;
+    replay r = {.call = call, .graph = graph, .program = pending->program};
+    fill_entry(&r, &item->entry, homes);
+    item->entry.queued = true;
+    if (!rdo_order_register(&graph->engine->order, &item->entry)) return false;
+    graph->uses++;
+    rdo_pending_hold(call, item, NULL);
+    return true;
+}
+
+/* False, and nothing happened: the caller is to play it himself. */
+static bool enqueue(rdo_call *call, rdo_graph *graph) {
+    rdo_item *item = rdo_pending_reserve(call);
+    if (item == NULL) return false;
+    item->play = play_pending;
+    item->drop = drop_pending;
+    rdo_lock_take(&call->engine->books.lock);
+    bool registered = register_pending(call, item, graph);
+    rdo_lock_give(&call->engine->books.lock);
+    if (registered) {
+        rdo_pending_push(call->queue->pending);
+    } else {
+        rdo_arena_reset(&item->arena);
+    }
+    return registered;
 }
 
 /* ---- in a window: the nodes are appended to it [R8] ---- */
@@ -505,6 +603,7 @@ static rondo_status append_ops(rdo_call *call, const snapshot *s) {
 /* Nothing of the graph ran: all that it writes takes the failure [T8]. */
 static void claim_unlocked(rdo_graph *graph, rondo_status status) {
     rdo_lock_take(&graph->engine->books.lock);
+    await_queued(graph);
     claim_all(graph, rdo_graph_newest(graph), rondo_status_number(status), true);
     rdo_lock_give(&graph->engine->books.lock);
 }
@@ -551,6 +650,10 @@ rondo_status rdo_graph_play(rdo_call *call, rdo_graph *graph) {
     if (RDO_UNLIKELY(rdo_window_is_recording(window))) {
         rondo_status status = rdo_call_check_window(call, false);
         return status != RONDO_OK ? refuse_neighbour(graph, status) : append(call, graph);
+    }
+    if (RDO_UNLIKELY(call->queue->pending != NULL)) {
+        if (enqueue(call, graph)) return RONDO_OK;
+        rdo_pending_drain(call->queue->pending);
     }
     return play(call, graph);
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "stream/pending.h"
 
 /* Host memory comes from the host, whatever pool asks for it. */
 static rondo_code full_code(const rdo_request *request) {
@@ -39,6 +40,7 @@ static bool place(rdo_store *store, const rdo_request *request, rdo_memory *memo
 static void relieve(rdo_call *call) {
     rdo_books *books = &call->engine->books;
     rdo_store *store = &call->queue->store;
+    rdo_queue_drain(call->queue);
     rdo_store_sweep(store);
     rdo_store_relocate(store, call->queue->backend_queue, false);
     rdo_lock_take(&books->lock);

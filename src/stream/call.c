@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "stream/pending.h"
 
 static _Atomic(rondo_log_fn) logger;
 static _Atomic(void *) logger_user;
@@ -43,7 +44,7 @@ rondo_status rdo_check_caller(const rdo_engine *engine, const rdo_where *where) 
     return RONDO_OK;
 }
 
-rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label) {
+rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation, const char *label) {
     rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
     call->where = (rdo_where){.operation = operation, .label = label, .op_index = RONDO_NO_INDEX};
     if (RDO_UNLIKELY(stream == NULL)) {
@@ -63,6 +64,12 @@ rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *oper
         call->where.op_index = call->queue->window.ops.count;
         rdo_window_note_refusal(&call->queue->window);
     }
+    return RONDO_OK;
+}
+
+rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label) {
+    RDO_TRY(rdo_call_enter(call, handle, operation, label));
+    rdo_queue_drain(call->queue);
     return RONDO_OK;
 }
 

@@ -11,15 +11,17 @@ typedef struct rdo_call {
     rdo_where where;
 } rdo_call;
 
-/* Finds the stream, refuses what no call may do (from inside a kernel, after a fork), takes the queue's lock.
- * `handle` is the stream's public one. */
+/* Finds the stream, refuses what no call may do (from inside a kernel, after a fork), takes the queue's lock, waits for
+ * what is pending on the queue. `handle` is the stream's public one. */
 rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label);
-/* The same for work, which belongs into the window if the stream records: refused inside of a kernel or host call, it
- * dooms that window [C8]. */
+/* The same without the wait. */
+rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation, const char *label);
+/* The same for work, which may be left pending, and belongs into the window if the stream records: refused inside of a
+ * kernel or host call, it dooms that window [C8]. */
 void rdo_call_refused(const void *handle, rondo_status refusal);
 static inline rondo_status rdo_call_begin_work(rdo_call *call, const void *handle, const char *operation,
                                                const char *label) {
-    rondo_status status = rdo_call_begin(call, handle, operation, label);
+    rondo_status status = rdo_call_enter(call, handle, operation, label);
     if (RDO_UNLIKELY(status != RONDO_OK)) rdo_call_refused(handle, status);
     return status;
 }

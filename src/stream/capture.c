@@ -1,12 +1,14 @@
 /* Capture on a queue, as far as it needs no graph: prepare, begin, and every way out without a seal. */
 #include "base/alloc.h"
 #include "base/check.h"
+#include "stream/pending.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
 
 rondo_status rdo_capture_prepare(rdo_call *call) {
     rdo_queue *queue = call->queue;
     rdo_engine *engine = call->engine;
+    RDO_ASSERT(rdo_queue_is_idle(queue));
     rdo_lock_take(&engine->books.lock);
     const char *refused = rdo_window_prepare(&queue->window, call->stream->id);
     rdo_lock_give(&engine->books.lock);
@@ -84,7 +86,9 @@ void rdo_capture_leave(rdo_queue *queue, rondo_status reason) {
     rdo_window *window = &queue->window;
     rdo_lock_take(&engine->books.lock);
     bool recorded = rdo_window_is_recording(window);
-    if (reason != RONDO_OK && !window->defer_claims) {
+    bool claims = reason != RONDO_OK && !window->defer_claims;
+    for (size_t i = 0; claims && i < window->ops.count; i++) rdo_await_queued(engine, window->ops.data[i]);
+    if (claims) {
         rdo_weak_list writes = rdo_window_take_writes(window);
         for (size_t i = 0; i < writes.count; i++) {
             const rdo_weak *weak = &writes.data[i];

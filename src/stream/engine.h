@@ -1,7 +1,8 @@
 /* The engine: what all queues of a device share, and the queues themselves.
  *
- * Locks, in this order: a queue's lock, held for the whole of a call on it, a kernel included; the device lock
- * (in the books), held for bookkeeping only. No call holds two queue locks. See stream/order.h for how operations of
+ * Locks, in this order: a queue's lock, held for the whole of a call on it, a kernel included; the turn of a queue with
+ * pending work, held by who plays it (stream/pending.h); the device lock (in the books), held for bookkeeping only. No
+ * call holds two queue locks, nor two turns. See stream/order.h for how operations of
  * different queues keep out of each other's way.
  */
 #ifndef RDO_STREAM_ENGINE_H
@@ -25,7 +26,8 @@ typedef struct rdo_queue {
     void *backend_queue; /* NULL until the first stream that folds onto it */
     rdo_store store;
     rdo_window window;
-    /* Counted under the queue's lock, read by reports without it. */
+    struct rdo_pending *pending; /* NULL until the first stream in queued mode folds onto it; then for good */
+    /* Counted by whoever plays on the queue, read by reports at any time. */
     _Atomic uint64_t launches, transfers, host_calls, recorded, replays;
     char apart[128]; /* no line of the cache, nor its neighbour, has something of two queues */
 } rdo_queue;
@@ -46,6 +48,7 @@ struct rdo_engine {
     rdo_counters counters;
     rdo_queue *queues;
     uint32_t queue_count;
+    bool spins;             /* threads of the device's own never sleep */
     uint64_t fork_epoch;    /* of the process that opened the device */
     _Atomic uint32_t callers; /* threads on their way through a settle: they keep the engine from closing. Its */
                               /* highest bit: the user's last reference is gone; set under the device lock */
@@ -60,9 +63,12 @@ struct rdo_stream {
     uint64_t handle, id;
     rdo_engine *engine;
     rdo_queue *queue;
+    bool queued;              /* its work may be left to the queue's worker */
     rdo_stream *next, **link; /* in the engine's list */
-    uint32_t refs;            /* under the device lock */
-    rondo_status first_failure; /* since the last sync; under the queue's lock, as all below */
+    uint32_t refs;            /* users and pending work; under the device lock */
+    uint32_t user_refs;       /* of those, the users: without one the handle is dead */
+    /* Under the queue's lock, as all below; the player's while something is pending, see stream/pending.h. */
+    rondo_status first_failure; /* since the last sync */
     bool profiling;
     uint64_t profile_start_ns;
     rondo_status profile_failed;

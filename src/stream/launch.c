@@ -1,5 +1,5 @@
-/* The short way of a launch. It decides nothing by itself: wherever an argument, a claim, a stranger's window or
- * another queue could matter it gives up before anything happened, and the long way takes over. */
+/* The short way of a launch. It decides nothing by itself: wherever an argument, a claim, a stranger's window,
+ * pending work or another queue could matter it gives up before anything happened, and the long way takes over. */
 #include "base/check.h"
 #include "stream/submit.h"
 
@@ -142,7 +142,9 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
     q.args = args;
     if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL)) return false;
     if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &call->queue->store, kernel, args))) return false;
-    if (RDO_LIKELY(!rdo_window_is_recording(window))) return play(call, kernel, grid, &q, out_status);
+    if (RDO_LIKELY(!rdo_window_is_recording(window))) {
+        return RDO_LIKELY(call->queue->pending == NULL) && play(call, kernel, grid, &q, out_status);
+    }
     if (!rdo_call_owns(call)) return false;
     *out_status = keep(call, kernel, grid, &q);
     return true;

@@ -56,6 +56,7 @@ static bool conflict(const rdo_entry *a, const rdo_entry *b) {
 }
 
 static bool map_conflicts(const rdo_order *order, const rdo_entry *entry) {
+    if (order->maps == 0) return false;
     for (const rdo_entry *other = order->first; other != NULL; other = other->next) {
         if (other->map && conflict(other, entry)) return true;
     }
@@ -83,6 +84,20 @@ static void link_entry(rdo_order *order, rdo_entry *entry) {
     }
 }
 
+bool rdo_order_may_run(const rdo_entry *entry) {
+    return !must_wait(entry);
+}
+
+void (*rdo_order_instead_of_waiting)(rdo_order *order);
+
+static void wait_for_change(rdo_order *order, rdo_books *books) {
+    if (RDO_UNLIKELY(rdo_order_instead_of_waiting != NULL)) {
+        rdo_order_instead_of_waiting(order);
+    } else {
+        rdo_condition_wait(&books->changed, &books->lock);
+    }
+}
+
 /* False: what it waited for became a mapping. Waiting on, with the queue's lock held, could keep the owner of the
  * mapping from ever ending it. */
 static bool wait_for_turn(rdo_order *order, rdo_books *books, const rdo_entry *entry) {
@@ -92,23 +107,32 @@ static bool wait_for_turn(rdo_order *order, rdo_books *books, const rdo_entry *e
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     while (!refused && must_wait(entry)) {
         refused = map_conflicts(order, entry);
-        if (!refused) rdo_condition_wait(&books->changed, &books->lock);
+        if (!refused) wait_for_change(order, books);
     }
     atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     return !refused;
 }
 
-bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry) {
+bool rdo_order_register(rdo_order *order, rdo_entry *entry) {
     if (map_conflicts(order, entry)) return false;
     link_entry(order, entry);
+    return true;
+}
+
+bool rdo_order_await(rdo_order *order, rdo_books *books, rdo_entry *entry) {
     if (wait_for_turn(order, books, entry)) return true;
     rdo_order_leave(order, books, entry);
     return false;
 }
 
+bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry) {
+    return rdo_order_register(order, entry) && rdo_order_await(order, books, entry);
+}
+
 void rdo_order_leave(rdo_order *order, rdo_books *books, rdo_entry *entry) {
     *(entry->before != NULL ? &entry->before->next : &order->first) = entry->next;
     *(entry->next != NULL ? &entry->next->before : &order->last) = entry->before;
+    order->maps -= entry->map;
     for (size_t i = 0; i < entry->home_count; i++) {
         atomic_fetch_sub_explicit(&entry->homes[i]->foreign, 1, memory_order_seq_cst);
     }
@@ -120,6 +144,7 @@ bool rdo_order_map(rdo_order *order, rdo_books *books, rdo_entry *entry) {
     entry->map = false; /* while it waits it is an operation like others: later ones wait for it */
     if (!rdo_order_enter(order, books, entry)) return false;
     entry->map = true;
+    order->maps++;
     rdo_condition_tell(&books->changed); /* those that wait for it are refused instead */
     return true;
 }
@@ -141,8 +166,26 @@ void rdo_order_wait_idle(rdo_order *order, const rdo_memory *memory) {
     const rdo_store *home = atomic_load_explicit(&memory->home, memory_order_relaxed);
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     while (rdo_order_is_busy(order, bytes) || atomic_load_explicit(&home->fast, memory_order_seq_cst) != 0) {
-        rdo_condition_wait(&books->changed, &books->lock);
+        wait_for_change(order, books);
     }
+    atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
+}
+
+bool rdo_order_is_queued(const rdo_order *order, const rdo_extent *bytes, size_t count) {
+    for (const rdo_entry *entry = order->first; entry != NULL; entry = entry->next) {
+        if (!entry->queued) continue;
+        if (rdo_extents_meet(bytes, count, entry->reads, entry->read_count) ||
+            rdo_extents_meet(bytes, count, entry->writes, entry->write_count)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rdo_order_wait_change(rdo_order *order, rdo_books *books) {
+    /* Counted, so that whatever leaves says so. */
+    atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
+    wait_for_change(order, books);
     atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
 }
 

@@ -1,12 +1,13 @@
 /* Order between queues: who waits for whom [W3].
  *
- * Work runs on its caller's thread under its queue's lock, so operations of one queue never meet. Two
- * ways to keep operations of different queues apart:
+ * Work runs on its caller's thread under its queue's lock, or on the thread that plays its queue's pending work, so
+ * operations of one queue never meet. Two ways to keep operations of different queues apart:
  *
  *   fast   all memory of the operation is at home on its own queue. It raises the store's `fast` flag and looks at the
  *          store's `foreign` count; if no other queue has registered for this store's memory, it runs.
  *   slow   it registers its ranges under the device lock and gets a ticket. It runs once no conflicting
  *          operation with a smaller ticket is registered and no home queue of its memory runs something fast.
+ *          A queued operation registers when it is issued and waits when its turn comes, see stream/pending.h.
  *
  *   fast:  fast := 1 ── foreign = 0? ──yes──► run ── fast := 0 ── fast_waiters? wake
  *                            └──no── fast := 0, wake, go slow
@@ -36,12 +37,14 @@ typedef struct rdo_entry {
     size_t read_count, write_count;
     rdo_store *const *homes; /* other queues' stores that it touches, each once */
     size_t home_count;
-    bool map; /* a mapping: conflicting operations are refused, not made to wait */
+    bool map;    /* a mapping: conflicting operations are refused, not made to wait */
+    bool queued; /* issued on a stream in queued mode: the call that issued it has returned */
 } rdo_entry;
 
 typedef struct rdo_order {
     rdo_entry *first, *last; /* by ticket */
     uint64_t last_ticket;
+    uint64_t maps; /* of the registered, the mappings */
     _Atomic uint32_t fast_waiters;
 } rdo_order;
 
@@ -61,9 +64,16 @@ static inline void rdo_order_leave_fast(rdo_order *order, rdo_store *own) {
     if (atomic_load_explicit(&order->fast_waiters, memory_order_seq_cst) != 0) rdo_order_wake(own->books);
 }
 
-/* Device lock held (given up while waiting). False: a mapping conflicts, nothing is registered. True: it may run until
- * rdo_order_leave. */
+/* Device lock held: takes a ticket, and so a place among all operations of the device. False: a mapping conflicts,
+ * nothing is registered. */
+bool rdo_order_register(rdo_order *order, rdo_entry *entry);
+/* Device lock held (given up while waiting): waits until the registered operation may run, which it may until
+ * rdo_order_leave. False: a mapping came that conflicts; the operation is registered no more. */
+bool rdo_order_await(rdo_order *order, rdo_books *books, rdo_entry *entry);
+/* Both. */
 bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry);
+/* Device lock held: whether a registered operation would not wait now. */
+bool rdo_order_may_run(const rdo_entry *entry);
 /* Device lock held. */
 void rdo_order_leave(rdo_order *order, rdo_books *books, rdo_entry *entry);
 /* Device lock held (given up while waiting): the same for a mapping, which is refused if another one conflicts. */
@@ -74,6 +84,16 @@ bool rdo_order_is_busy(const rdo_order *order, rdo_extent bytes);
 /* Device lock held (given up while waiting): waits until nothing that runs touches the allocation, whose use is
  * counted. */
 void rdo_order_wait_idle(rdo_order *order, const rdo_memory *memory);
+
+/* Device lock held: whether a queued operation touches these bytes, a sorted list. What decides about claims, or sets
+ * them, without a ticket of its own waits for these first: they were issued before. */
+bool rdo_order_is_queued(const rdo_order *order, const rdo_extent *bytes, size_t count);
+/* Device lock held, given up meanwhile: waits until something changed. */
+void rdo_order_wait_change(rdo_order *order, rdo_books *books);
+
+/* For tests of one thread, where nobody would ever end the waiting: called instead, with the device lock held and to be
+ * held on return. NULL: waits. */
+extern void (*rdo_order_instead_of_waiting)(rdo_order *order);
 
 /* Sorts by `low`. */
 void rdo_extents_sort(rdo_extent *extents, size_t count);

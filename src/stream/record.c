@@ -181,6 +181,7 @@ rondo_status rdo_refuse_to_record(rdo_call *call, const rdo_op *op) {
 rondo_status rdo_record_placed(rdo_call *call, rdo_op *op, bool settled) {
     rdo_books *books = &call->engine->books;
     rdo_lock_take(&books->lock);
+    rdo_await_queued(call->engine, op);
     rondo_status status = check(call, op, settled);
     if (RDO_LIKELY(status == RONDO_OK)) {
         status = check_inputs(call, op);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "stream/pending.h"
 
 static _Atomic uint64_t last_stream_id;
 
@@ -26,13 +27,15 @@ static void finish_stream(rdo_return *item) {
     rdo_free(stream);
 }
 
-static rondo_status open_queue(rdo_queue *queue, const rdo_where *where) {
+static rondo_status open_queue(rdo_queue *queue, const rdo_where *where, bool queued) {
     const rdo_books *books = &queue->engine->books;
     rondo_backend_result result = RONDO_BACKEND_DONE;
     rdo_lock_take(&queue->lock);
     if (queue->backend_queue == NULL) {
         result = books->backend->queue_open(books->device, queue->index, &queue->backend_queue);
     }
+    if (queued && queue->pending == NULL) queue->pending = rdo_pending_new(queue);
+    if (queued && queue->pending == NULL) result = RONDO_BACKEND_NO_MEMORY;
     rdo_lock_give(&queue->lock);
     if (result == RONDO_BACKEND_DONE) return RONDO_OK;
     if (result == RONDO_BACKEND_NO_MEMORY) {
@@ -41,10 +44,10 @@ static rondo_status open_queue(rdo_queue *queue, const rdo_where *where) {
     return rdo_fault_raise(where, RONDO_BACKEND, "the backend did not open queue %u", queue->index);
 }
 
-rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, rdo_stream **out_stream) {
+rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, bool queued, rdo_stream **out_stream) {
     uint64_t id = atomic_fetch_add_explicit(&last_stream_id, 1, memory_order_relaxed) + 1;
     rdo_queue *queue = rdo_engine_queue(engine, id);
-    RDO_TRY(open_queue(queue, where));
+    RDO_TRY(open_queue(queue, where, queued));
     rdo_stream *stream = rdo_alloc_zero(1, sizeof *stream);
     uint64_t handle = stream != NULL ? rdo_object_new(RDO_OBJECT_STREAM, stream, NULL) : 0;
     if (handle == 0) {
@@ -56,7 +59,8 @@ rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, rdo_stre
     stream->id = id;
     stream->engine = engine;
     stream->queue = queue;
-    stream->refs = 1;
+    stream->queued = queued;
+    stream->refs = stream->user_refs = 1;
     rdo_lock_take(&engine->books.lock);
     stream->next = engine->streams;
     stream->link = &engine->streams;
@@ -72,7 +76,6 @@ rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, rdo_stre
 void rdo_stream_unref(rdo_stream *stream) {
     RDO_ASSERT(stream->refs != 0);
     if (--stream->refs != 0) return;
-    rdo_object_hide(stream->handle);
     rdo_store_return(&stream->queue->store, &stream->returning);
 }
 

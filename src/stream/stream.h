@@ -5,7 +5,7 @@
 #include "stream/call.h"
 
 /* A new stream with one reference, on the queue that its id folds onto. No lock held. */
-rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, rdo_stream **out_stream);
+rondo_status rdo_stream_new(rdo_engine *engine, const rdo_where *where, bool queued, rdo_stream **out_stream);
 /* Device lock held: gives a reference back. The last one ends the stream when its queue is swept. */
 void rdo_stream_unref(rdo_stream *stream);
 

@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "op/args.h"
+#include "stream/pending.h"
+#include "stream/stream.h"
 
 /* Calls `visit` for each row of bytes of an access. */
 static void for_rows(const rdo_access *access,
@@ -107,16 +109,33 @@ void rdo_stream_failed(rdo_stream *stream, rondo_status failure) {
     if (stream->profile_failed == RONDO_OK) stream->profile_failed = failure;
 }
 
+void rdo_await_queued_slowly(rdo_engine *engine, const rdo_op *op) {
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        rdo_extent bytes = rdo_access_extent(&op->accesses[i]);
+        if (op->accesses[i].row_bytes == 0) continue;
+        while (rdo_order_is_queued(&engine->order, &bytes, 1)) rdo_order_wait_change(&engine->order, &engine->books);
+    }
+}
+
 rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status) {
     rdo_window *window = &call->queue->window;
     bool recording = rdo_call_records(call);
+    rdo_queue_drain(call->queue);
     rdo_window_fail(recording ? window : &(rdo_window){0}, status);
     if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
     if (recording && window->defer_claims) return status;
     if (rdo_op_is_nothing(op)) return status; /* it would have written nothing [W5] */
     rdo_lock_take(&call->engine->books.lock);
+    rdo_await_queued(call->engine, op);
     rdo_claim_writes(op, rondo_status_number(status));
     rdo_lock_give(&call->engine->books.lock);
+    return status;
+}
+
+/* Device lock held: the same for work that is played, whose turn it is: no window, and nothing to wait for. */
+static rondo_status refuse_in_turn(rdo_call *call, const rdo_op *op, rondo_status status) {
+    if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
+    rdo_claim_writes(op, rondo_status_number(status));
     return status;
 }
 
@@ -158,14 +177,18 @@ rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_r
                                const rondo_backend_outcome *outcome) {
     count_played(call->queue, op);
     if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) return RONDO_OK;
-    if (result != RONDO_BACKEND_FAILED) return rdo_refuse(call, op, rdo_backend_status(&call->where, result, outcome));
-    /* Work that failed while it ran: the launch itself succeeded, reads and sync will tell [W7]. */
-    rondo_status failure = rdo_work_failed(call->engine, &call->where, op, outcome);
-    rdo_stream_failed(call->stream, failure);
+    rondo_status status = RONDO_OK;
     rdo_lock_take(&call->engine->books.lock);
-    rdo_claim_writes(op, rondo_status_number(failure));
+    if (result != RONDO_BACKEND_FAILED) {
+        status = refuse_in_turn(call, op, rdo_backend_status(&call->where, result, outcome));
+    } else {
+        /* Work that failed while it ran: the launch itself succeeded, reads and sync will tell [W7]. */
+        rondo_status failure = rdo_work_failed(call->engine, &call->where, op, outcome);
+        rdo_stream_failed(call->stream, failure);
+        rdo_claim_writes(op, rondo_status_number(failure));
+    }
     rdo_lock_give(&call->engine->books.lock);
-    return RONDO_OK;
+    return status;
 }
 
 /* Host calls never count: one may wait for work of another stream, which a fast operation would hold up wholesale. */
@@ -177,24 +200,28 @@ static bool all_at_home(const rdo_op *op, const rdo_store *own) {
     return true;
 }
 
-void rdo_op_extents_fill(rdo_op_extents *extents, const rdo_op *op, const rdo_store *own) {
-    rdo_entry *entry = &extents->entry;
-    *entry = (rdo_entry){.reads = extents->reads, .writes = extents->writes, .homes = extents->homes};
+static void fill_entry(rdo_entry *entry, rdo_extent *reads, rdo_extent *writes, rdo_store **homes, const rdo_op *op,
+                       const rdo_store *own) {
+    *entry = (rdo_entry){.reads = reads, .writes = writes, .homes = homes};
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
         rdo_store *home = rdo_access_home(access);
         size_t h = 0;
-        while (h < entry->home_count && extents->homes[h] != home) h++;
-        if (home != own && h == entry->home_count) extents->homes[entry->home_count++] = home;
+        while (h < entry->home_count && homes[h] != home) h++;
+        if (home != own && h == entry->home_count) homes[entry->home_count++] = home;
         if (access->row_bytes == 0) continue;
         if (rdo_access_writes(access)) {
-            extents->writes[entry->write_count++] = rdo_access_extent(access);
+            writes[entry->write_count++] = rdo_access_extent(access);
         } else {
-            extents->reads[entry->read_count++] = rdo_access_extent(access);
+            reads[entry->read_count++] = rdo_access_extent(access);
         }
     }
-    rdo_extents_sort(extents->reads, entry->read_count);
-    rdo_extents_sort(extents->writes, entry->write_count);
+    rdo_extents_sort(reads, entry->read_count);
+    rdo_extents_sort(writes, entry->write_count);
+}
+
+void rdo_op_extents_fill(rdo_op_extents *extents, const rdo_op *op, const rdo_store *own) {
+    fill_entry(&extents->entry, extents->reads, extents->writes, extents->homes, op, own);
 }
 
 bool rdo_op_is_alive(const rdo_op *op) {
@@ -216,6 +243,10 @@ static void count_uses(const rdo_op *op, bool begin) {
     }
 }
 
+static rondo_status refuse_mapped(const rdo_call *call) {
+    return rdo_fault_raise(&call->where, RONDO_BUSY, "a buffer that it needs is mapped; unmap it first");
+}
+
 /* Device lock held and given up: the op may run now, or is refused. On success its uses are counted and it is
  * registered. */
 static rondo_status admit(rdo_call *call, rdo_op *op, rdo_op_extents *extents) {
@@ -228,7 +259,7 @@ static rondo_status admit(rdo_call *call, rdo_op *op, rdo_op_extents *extents) {
     rdo_op_extents_fill(extents, op, &call->queue->store);
     if (rdo_order_enter(&engine->order, &engine->books, &extents->entry)) return RONDO_OK;
     count_uses(op, false);
-    return rdo_fault_raise(&call->where, RONDO_BUSY, "a buffer that it needs is mapped; unmap it first");
+    return refuse_mapped(call);
 }
 
 /* Device lock held: inputs good, and releasing the outputs cannot fail? */
@@ -248,18 +279,11 @@ static rondo_status check_claims(rdo_call *call, const rdo_op *op) {
     return status;
 }
 
-/* Plays an op that meets other queues, mappings or claims. */
-static rondo_status play_slow(rdo_call *call, rdo_op *op) {
-    rdo_op_extents extents;
+/* Device lock held and given back: plays an op whose uses are counted and whose turn among the registered has come. */
+static rondo_status play_in_turn(rdo_call *call, const rdo_op *op, rdo_entry *entry) {
     rondo_backend_outcome outcome;
     rdo_engine *engine = call->engine;
-    rdo_lock_take(&engine->books.lock);
-    rondo_status status = admit(call, op, &extents);
-    if (status != RONDO_OK) {
-        rdo_lock_give(&engine->books.lock);
-        return rdo_refuse(call, op, status);
-    }
-    status = check_claims(call, op);
+    rondo_status status = check_claims(call, op);
     rdo_lock_give(&engine->books.lock);
     rondo_backend_result result = RONDO_BACKEND_DONE;
     if (status == RONDO_OK) {
@@ -269,10 +293,20 @@ static rondo_status play_slow(rdo_call *call, rdo_op *op) {
     rdo_lock_take(&engine->books.lock);
     /* Released here, before the op leaves, so that whoever waited for it sees the bytes as good. */
     if (status == RONDO_OK && result == RONDO_BACKEND_DONE) rdo_release_writes(op);
-    rdo_order_leave(&engine->order, &engine->books, &extents.entry);
+    rdo_order_leave(&engine->order, &engine->books, entry);
     count_uses(op, false);
     rdo_lock_give(&engine->books.lock);
     return status;
+}
+
+/* Plays an op that meets other queues, mappings or claims. */
+static rondo_status play_slow(rdo_call *call, rdo_op *op) {
+    rdo_op_extents extents;
+    rdo_lock_take(&call->engine->books.lock);
+    rondo_status status = admit(call, op, &extents);
+    if (status == RONDO_OK) return play_in_turn(call, op, &extents.entry);
+    rdo_lock_give(&call->engine->books.lock);
+    return rdo_refuse(call, op, status);
 }
 
 static rondo_status play(rdo_call *call, rdo_op *op) {
@@ -290,6 +324,110 @@ static rondo_status play(rdo_call *call, rdo_op *op) {
         rdo_order_leave_fast(order, own);
     }
     return play_slow(call, op);
+}
+
+/* ---- leaving it to the queue's worker ---- */
+
+/* In the item's arena, as all that it points to. */
+typedef struct pending_op {
+    rdo_op *op;
+    rdo_extent *reads, *writes;
+    rdo_store **homes;
+} pending_op;
+
+static rondo_status play_pending(rdo_call *call, rdo_item *item) {
+    const rdo_op *op = ((pending_op *)item->work)->op;
+    rdo_engine *engine = call->engine;
+    rdo_lock_take(&engine->books.lock);
+    if (rdo_order_await(&engine->order, &engine->books, &item->entry)) return play_in_turn(call, op, &item->entry);
+    rondo_status status = refuse_in_turn(call, op, refuse_mapped(call));
+    count_uses(op, false);
+    rdo_lock_give(&engine->books.lock);
+    return status;
+}
+
+static void drop_pending(rdo_engine *engine, rdo_item *item) {
+    const rdo_op *op = ((pending_op *)item->work)->op;
+    if (op->kind == RONDO_NODE_LAUNCH) rdo_kernel_unref(engine, op->kernel);
+}
+
+/* Copies the op and the bytes that its caller may change from now on. */
+static rdo_op *copy_op(rdo_arena *arena, const rdo_op *op) {
+    rdo_op *copy = rdo_op_copy(arena, op);
+    if (copy == NULL) return NULL;
+    if (op->kind == RONDO_NODE_WRITE) {
+        copy->bytes = rdo_arena_copy(arena, op->bytes, (size_t)op->accesses[0].row_bytes);
+        return copy->bytes != NULL ? copy : NULL;
+    }
+    for (uint32_t i = 0; op->kind == RONDO_NODE_LAUNCH && i < op->kernel->param_count; i++) {
+        if (op->values[i] == NULL) continue;
+        copy->values[i] = rdo_arena_copy(arena, op->values[i], op->kernel->params[i].size_bytes);
+        if (copy->values[i] == NULL) return NULL;
+    }
+    return copy;
+}
+
+static pending_op *new_pending(rdo_arena *arena, const rdo_op *op) {
+    pending_op *pending = rdo_arena_take(arena, sizeof *pending);
+    if (pending == NULL) return NULL;
+    pending->op = copy_op(arena, op);
+    pending->reads = rdo_arena_take(arena, op->access_count * sizeof *pending->reads);
+    pending->writes = rdo_arena_take(arena, op->access_count * sizeof *pending->writes);
+    pending->homes = rdo_arena_take(arena, op->access_count * sizeof(rdo_store *));
+    bool whole = pending->op != NULL && pending->reads != NULL && pending->writes != NULL && pending->homes != NULL;
+    return whole ? pending : NULL;
+}
+
+/* Device lock held: whether an input is spoiled for good, as far as all that was issued so far is concerned. */
+static bool is_tainted_already(rdo_engine *engine, const rdo_op *op) {
+    if (atomic_load(&engine->books.claimed) == 0) return false;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        rdo_op one = {.accesses = &op->accesses[i], .access_count = 1};
+        rdo_bytes needed;
+        uint64_t failure;
+        if (!rdo_find_claimed_input(&one, &needed, &failure)) continue;
+        uint64_t base = op->accesses[i].memory->address;
+        rdo_extent bytes = {base + needed.low, base + needed.high};
+        if (!rdo_order_is_busy(&engine->order, bytes)) return true;
+    }
+    return false;
+}
+
+/* Device lock held: the item's place in the order of the device. False: there is something to say at the call. */
+static bool register_pending(rdo_call *call, rdo_item *item, pending_op *pending) {
+    rdo_op *op = pending->op;
+    rdo_engine *engine = call->engine;
+    if (!rdo_op_is_alive(op) || is_tainted_already(engine, op)) return false;
+    rdo_op_locate(op); /* counted uses, below, keep it there */
+    fill_entry(&item->entry, pending->reads, pending->writes, pending->homes, op, &call->queue->store);
+    item->entry.queued = true;
+    if (!rdo_order_register(&engine->order, &item->entry)) return false;
+    count_uses(op, true);
+    if (op->kind == RONDO_NODE_LAUNCH) op->kernel->refs++;
+    rdo_pending_hold(call, item, op->label);
+    return true;
+}
+
+/* False, and nothing happened: the caller is to play it himself. */
+static bool enqueue(rdo_call *call, const rdo_op *op) {
+    rdo_item *item = op->kind != RONDO_NODE_HOST_CALL ? rdo_pending_reserve(call) : NULL;
+    if (item == NULL) return false;
+    pending_op *pending = new_pending(&item->arena, op);
+    bool registered = false;
+    if (pending != NULL) {
+        item->work = pending;
+        item->play = play_pending;
+        item->drop = drop_pending;
+        rdo_lock_take(&call->engine->books.lock);
+        registered = register_pending(call, item, pending);
+        rdo_lock_give(&call->engine->books.lock);
+    }
+    if (registered) {
+        rdo_pending_push(call->queue->pending);
+    } else {
+        rdo_arena_reset(&item->arena);
+    }
+    return registered;
 }
 
 static rondo_status play_event(rdo_call *call, const rdo_op *op) {
@@ -314,7 +452,10 @@ rondo_status rdo_issue(rdo_call *call, rdo_op *op) {
         if (refused != RONDO_OK) return rdo_refuse(call, op, refused);
         return rdo_record(call, op, false);
     }
-    if (RDO_UNLIKELY(rdo_op_is_event(op))) return play_event(call, op);
     if (RDO_UNLIKELY(rdo_op_is_nothing(op))) return RONDO_OK;
-    return play(call, op);
+    if (RDO_UNLIKELY(call->queue->pending != NULL)) {
+        if (!rdo_op_is_event(op) && enqueue(call, op)) return RONDO_OK;
+        rdo_pending_drain(call->queue->pending);
+    }
+    return RDO_UNLIKELY(rdo_op_is_event(op)) ? play_event(call, op) : play(call, op);
 }

@@ -16,8 +16,8 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
 rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_result result,
                                const rondo_backend_outcome *outcome);
 
-/* The op was refused with `status`, or failed before it ran: dooms the owner's window, claims what the op would have
- * written as far as that is known [T8]. Returns `status`. Queue lock held. */
+/* The op was refused with `status`: dooms the owner's window, claims what the op would have written as far as that is
+ * known [T8], after all that was issued before it. Returns `status`. Queue lock held. */
 rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status);
 
 /* Keeps a copy of the op in the open window, of which the caller is the owner. `settled`: its memory is at home on the
@@ -36,6 +36,13 @@ void rdo_claim_writes(const rdo_op *op, uint64_t failure);
 void rdo_release_writes(const rdo_op *op);
 /* Device lock held: makes sure that releasing cannot fail for lack of memory. */
 bool rdo_prepare_writes(const rdo_op *op);
+
+/* Device lock held, given up while waiting: waits for queued work on the bytes that the op touches, for whoever decides
+ * about their claims, or sets some, without a ticket. */
+void rdo_await_queued_slowly(rdo_engine *engine, const rdo_op *op);
+static inline void rdo_await_queued(rdo_engine *engine, const rdo_op *op) {
+    if (RDO_UNLIKELY(engine->order.first != NULL)) rdo_await_queued_slowly(engine, op);
+}
 
 /* Device lock held: the first claim on what the op reads; false if its inputs are good. */
 bool rdo_find_claimed_input(const rdo_op *op, rdo_bytes *out_bytes, uint64_t *out_failure);

@@ -24,6 +24,13 @@ rondo_status rdo_readable(const rdo_where *where, const rdo_access *access) {
                             (unsigned long long)claim->value);
 }
 
+void rdo_await_queued_access(rdo_engine *engine, const rdo_access *access) {
+    const rdo_op op = {.accesses = (rdo_access *)(uintptr_t)access, .access_count = 1};
+    access->memory->uses++;
+    rdo_await_queued(engine, &op);
+    if (--access->memory->uses == 0) rdo_memory_settle(access->memory);
+}
+
 /* ---- reading ---- */
 
 /* A host block is read here: backends know places on device pages only. */

@@ -9,6 +9,9 @@
  * of skips that led there [T7]. */
 rondo_status rdo_readable(const rdo_where *where, const rdo_access *access);
 
+/* Device lock held, given up while waiting, and the allocation kept: waits for queued work on these bytes. */
+void rdo_await_queued_access(rdo_engine *engine, const rdo_access *access);
+
 /* Queue lock held, as for all below. Errors as in rondo/buffer.h. */
 rondo_status rdo_read(rdo_call *call, rondo_span source, void *data);
 rondo_status rdo_map(rdo_call *call, rondo_span span, rondo_access_mode mode, void **out_data);

@@ -158,6 +158,7 @@ static void a_lost_window_mints_one_failure_for_all_it_claims(struct conform *t)
     CHECK_EQUAL(conform_fault(root).carriers, COUNT_OF(buffers));
     for (size_t i = 0; i < COUNT_OF(buffers); i++) expect_spoiled(rondo_whole(buffers[i]), root);
     for (size_t i = 0; i < COUNT_OF(buffers); i++) conform_fill_i32(t, buffers[i], 1);
+    conform_settle(t);
     CHECK_EQUAL(rondo_fault_live_count(), 0);
 }
 

@@ -38,6 +38,7 @@ static void a_chain_names_kernels_and_the_root(struct conform *t) {
     rondo_buffer flag = conform_buffer(t, 64);
     conform_fill_i32(t, flag, 1);
     CHECK_OK(conform_launch_fail_if(t, t->stream, rondo_whole(a), rondo_slice(flag, 0, 4), 0, 16, "the root"));
+    conform_settle(t);
     CHECK_CODE(conform_launch_copy(t, t->stream, rondo_whole(b), rondo_whole(a), 16, "layer 1"), RONDO_TAINTED);
     CHECK_CODE(conform_launch_add(t, t->stream, rondo_whole(c), rondo_whole(flag), rondo_whole(b), 16, "layer 2"),
                RONDO_TAINTED);
@@ -116,6 +117,7 @@ static void carriers_are_counted(struct conform *t) {
     CHECK_CODE(rondo_copy(t->stream, rondo_slice(b, 32, 8), rondo_slice(a, 0, 8), NULL), RONDO_TAINTED);
     CHECK_EQUAL(conform_fault(root).carriers, 2);
     conform_fill_i32(t, a, 0);
+    conform_settle(t);
     CHECK_EQUAL(conform_fault(root).carriers, 1);
     CHECK_EQUAL(rondo_fault_live_count(), 1);
     rondo_buffer_release(b);
@@ -339,6 +341,7 @@ static void the_story_of_a_read_stays_when_its_bytes_heal(struct conform *t) {
     rondo_status status = CHECK_CODE(conform_try_read(t->stream, rondo_whole(a)), RONDO_TAINTED);
     rondo_status root = rondo_fault_root(status);
     conform_fill_i32(t, a, 0);
+    conform_settle(t);
     CHECK(rondo_fault_root(status) == root);
     CHECK_SAYS(status, "root");
     rondo_fault fault = conform_fault(status);

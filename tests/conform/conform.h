@@ -91,6 +91,15 @@ void conform_check_says(rondo_status status, const char *part, const char *file,
 #define CHECK(condition) assert_true(condition)
 #define CHECK_EQUAL(left, right) assert_int_equal((left), (right))
 
+/* Set by `--queued`: every stream that a case creates is in queued mode. */
+extern bool conform_queued;
+rondo_status conform_stream_create(rondo_device *device, rondo_stream **out_stream);
+#define rondo_stream_create(device, out_stream) conform_stream_create((device), (out_stream))
+
+/* Waits for what is pending on the streams of the case: before a look at counts and reports, which do not wait, and
+ * between a failure and what is to be refused because of it, which is skipped in silence as long as nobody knows. */
+void conform_settle(struct conform *t);
+
 /* Makers. All succeed or end the case. */
 
 rondo_buffer conform_buffer(struct conform *t, uint64_t size_bytes);

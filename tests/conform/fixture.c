@@ -62,6 +62,22 @@ rondo_event *conform_keep_event(struct conform *t, rondo_event *event) {
     return event;
 }
 
+static void settle_stream(rondo_stream *stream) {
+    bool alive = rondo_stream_id(stream) != 0;
+    if (alive && conform_queued) {
+        CHECK_OK(rondo_run_forget(stream, 0)); /* there is no such key; the call waits and does nothing */
+    }
+}
+
+void conform_settle(struct conform *t) {
+    settle_stream(t->stream);
+    for (size_t i = 0; i < t->object_count; i++) {
+        if (t->object_kinds[i] == OBJECT_STREAM) {
+            settle_stream((rondo_stream *)t->objects[i]);
+        }
+    }
+}
+
 static void release_object(void *object, enum object_kind kind) {
     switch (kind) {
     case OBJECT_STREAM: rondo_stream_release((rondo_stream *)object); break;
@@ -72,6 +88,7 @@ static void release_object(void *object, enum object_kind kind) {
 }
 
 static void release_kept(struct conform *t) {
+    CHECK_OK(rondo_device_trim(t->device, NULL)); /* waits for what is pending, and is never refused */
     while (t->object_count > 0) {
         t->object_count -= 1;
         release_object(t->objects[t->object_count], (enum object_kind)t->object_kinds[t->object_count]);

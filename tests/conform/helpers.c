@@ -37,6 +37,13 @@ void conform_check_says(rondo_status status, const char *part, const char *file,
     }
 }
 
+bool conform_queued;
+
+rondo_status conform_stream_create(rondo_device *device, rondo_stream **out_stream) {
+    const rondo_stream_desc desc = {.mode = conform_queued ? RONDO_STREAM_QUEUED : RONDO_STREAM_DIRECT};
+    return rondo_stream_create_with(device, &desc, out_stream);
+}
+
 rondo_buffer conform_buffer_on(struct conform *t, rondo_stream *stream, uint64_t size_bytes) {
     rondo_buffer buffer = RONDO_NO_BUFFER;
     CHECK_OK(rondo_buffer_create(stream, size_bytes, RONDO_USAGE_GENERAL, &buffer));
@@ -149,12 +156,14 @@ rondo_status conform_try_read(rondo_stream *stream, rondo_span span) {
 
 rondo_device_stats conform_stats(struct conform *t) {
     rondo_device_stats stats;
+    conform_settle(t);
     CHECK_OK(rondo_device_get_stats(t->device, &stats));
     return stats;
 }
 
 rondo_pool_report conform_report(struct conform *t, rondo_pool_kind kind) {
     rondo_pool_report report;
+    conform_settle(t);
     CHECK_OK(rondo_pool_get_report(t->device, kind, &report));
     return report;
 }

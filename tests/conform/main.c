@@ -2,8 +2,8 @@
  * this machine has no such device. rondo-bugs is the same program with another list of cases, see suite.h.
  *
  * Each case runs in a child process, so that a crash or a hang ends one case and not the suite; what the child
- * writes is shown only if the case fails. `--here` runs the cases in this process, for a debugger. `--list` prints
- * the names.
+ * writes is shown only if the case fails. `--here` runs the cases in this process, for a debugger. `--queued` runs
+ * them with every stream in queued mode. `--list` prints the names.
  */
 #include "conform.h"
 
@@ -168,8 +168,9 @@ static int run_all(const char *filter, bool here) {
     if (filter[0] == '\0') {
         tally.failed += suite_tell_the_rest();
     }
-    printf("%s: %u passed, %u failed, %u excluded, %u passed though excluded, %u lack something\n", device_name,
-           tally.passed, tally.failed, tally.excluded, tally.unexpected, tally.lacking);
+    printf("%s%s: %u passed, %u failed, %u excluded, %u passed though excluded, %u lack something\n", device_name,
+           conform_queued ? " queued" : "", tally.passed, tally.failed, tally.excluded, tally.unexpected,
+           tally.lacking);
     bool ran_any = tally.passed + tally.excluded > 0;
     return tally.failed == 0 && tally.unexpected == 0 && ran_any ? 0 : 1;
 }
@@ -195,7 +196,7 @@ static bool is_missing(void) {
 }
 
 static int show_usage(FILE *output, int result) {
-    fprintf(output, "usage: %s [--here] BACKEND [FILTER]\n       %s --list\n", suite_name, suite_name);
+    fprintf(output, "usage: %s [--here] [--queued] BACKEND [FILTER]\n       %s --list\n", suite_name, suite_name);
     return result;
 }
 
@@ -205,6 +206,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--here") == 0) {
             here = true;
+        } else if (strcmp(argv[i], "--queued") == 0) {
+            conform_queued = true;
         } else if (strcmp(argv[i], "--help") == 0) {
             return show_usage(stdout, 0);
         } else if (strcmp(argv[i], "--list") == 0) {

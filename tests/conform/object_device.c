@@ -267,6 +267,7 @@ static struct other_device open_other(struct conform *t) {
 }
 
 static void close_other(struct other_device *other) {
+    CHECK_OK(rondo_device_sync(other->device));
     rondo_event_release(other->event);
     rondo_buffer_release(other->buffer);
     rondo_stream_release(other->stream);

@@ -58,6 +58,7 @@ static void a_freed_input_that_was_spoiled_keeps_its_graph_from_running(struct c
     CHECK_CODE(rondo_span_status(rondo_whole(out)), RONDO_TAINTED);
     rondo_graph_release(graph);
     conform_fill_i32(t, out, 1);
+    conform_settle(t);
     CHECK_EQUAL(rondo_fault_live_count(), 0);
 }
 

@@ -228,6 +228,17 @@ static void run(const model_op *op) {
     free(values);
 }
 
+static void note_failure(model *m, uint32_t stream, model_verdict verdict) {
+    model_stream *s = &m->streams[stream];
+    if (s->first_failure != 0) return;
+    s->first_failure = verdict.failure;
+    s->first_code = verdict.code;
+}
+
+void model_told_late(model *m, uint32_t stream, model_verdict verdict) {
+    if (verdict.code != RONDO_CODE_OK) note_failure(m, stream, verdict);
+}
+
 /* The work ran and reported failure [W7]: what it left is anybody's guess, and claimed. */
 static uint32_t fail_running(model *m, uint32_t stream, const model_op *op, rondo_code code) {
     uint32_t failure = model_new_failure(m, code);
@@ -237,7 +248,7 @@ static uint32_t fail_running(model *m, uint32_t stream, const model_op *op, rond
         }
     }
     claim_writes(op, failure);
-    if (m->streams[stream].first_failure == 0) m->streams[stream].first_failure = failure;
+    note_failure(m, stream, (model_verdict){code, failure});
     return failure;
 }
 
@@ -595,6 +606,25 @@ static uint32_t claimed_live_in(model *m, const model_graph *graph, uint64_t num
     return s.named != 0 ? s.named : s.first;
 }
 
+typedef struct mixture {
+    uint16_t serial;
+    uint32_t first;
+    bool differ;
+} mixture;
+
+static void look_for_others(void *user, model_byte *byte) {
+    mixture *s = user;
+    if (byte->failure == 0 || byte->intact == s->serial) return;
+    s->differ = s->differ || (s->first != 0 && s->first != byte->failure);
+    s->first = byte->failure;
+}
+
+bool model_claims_differ(model *m, const model_graph *graph) {
+    mixture s = {.serial = graph->serial};
+    for_live_in(m, &graph->ops, look_for_others, &s);
+    return s.differ;
+}
+
 typedef struct marking {
     uint32_t failure;
     uint16_t serial;
@@ -841,21 +871,26 @@ model_verdict model_sync(model *m, uint32_t stream) {
     if (window.code != RONDO_CODE_OK) return window;
     uint32_t failure = m->streams[stream].first_failure;
     m->streams[stream].first_failure = 0;
-    return failure == 0 ? ok() : verdict(m->failures[failure].code, failure);
+    return failure == 0 ? ok() : verdict(m->streams[stream].first_code, failure);
 }
 
-/* The earliest failure that no sync has returned. */
+/* The earliest failure that no sync has returned; all their numbers are known. */
 model_verdict model_device_sync(model *m) {
     uint32_t first = 0;
+    rondo_code code = RONDO_CODE_OK;
     for (int q = 0; q < MODEL_QUEUES; q++) {
         if (m->queues[q].phase == RONDO_PHASE_RECORDING) return refused(RONDO_FORBIDDEN);
     }
     for (int s = 0; s < MODEL_STREAMS; s++) {
         uint32_t failure = m->streams[s].first_failure;
-        if (failure != 0 && (first == 0 || failure < first)) first = failure;
+        bool earlier = first == 0 || m->failures[failure].number < m->failures[first].number;
+        if (failure != 0 && earlier) {
+            first = failure;
+            code = m->streams[s].first_code;
+        }
         m->streams[s].first_failure = 0;
     }
-    return first == 0 ? ok() : verdict(m->failures[first].code, first);
+    return first == 0 ? ok() : verdict(code, first);
 }
 
 model_verdict model_map_span(model *m, uint32_t stream, const model_access *access) {

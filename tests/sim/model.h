@@ -79,6 +79,7 @@ typedef struct model_queue {
 typedef struct model_stream {
     uint32_t queue;
     uint32_t first_failure; /* since the last sync */
+    rondo_code first_code;  /* what the sync says of it */
 } model_stream;
 
 typedef struct model_event {
@@ -163,6 +164,10 @@ void model_stream_release(model *m, uint32_t stream);
 
 /* Rules 6 and 7: replays. `number` is of the failure that Rondo names: of several that spoil inputs it may name any. */
 model_verdict model_replay(model *m, model_graph *graph, uint32_t stream, uint64_t number);
+/* Whether more than one failure spoils the graph's inputs. */
+bool model_claims_differ(model *m, const model_graph *graph);
+/* The operation or replay was accepted and then played later: the next sync says what the call could not. */
+void model_told_late(model *m, uint32_t stream, model_verdict verdict);
 void model_graph_drop(model_graph *graph);
 void model_graph_bytes(model *m, const model_graph *graph, uint64_t *out_live_in, uint64_t *out_written);
 /* Changes a buffer argument of a node; the new one is as large as the old. */

@@ -27,6 +27,7 @@ typedef struct program {
     uint32_t streams, queues, layout;
     uint32_t care; /* of a hundred choices, how many avoid what would be refused */
     bool debug_fresh;
+    uint32_t queued; /* a bit per stream: it is in queued mode */
     program_step *steps;
     size_t count;
     /* What the user's steps of the one-call forms are taken from: the whole program, also when it has been shrunk. */

@@ -1,0 +1,233 @@
+/* Pending work played by hand: which item is played when, and what draining, the full ring, a lack of memory and a
+ * lack of threads do. One thread, so all of it is certain. */
+#include "unit.h"
+
+#include <rondo/rondo.h>
+
+#include "device/device.h"
+#include "stream/pending.h"
+
+enum { BUFFERS = 3 };
+
+typedef struct bench {
+    rondo_device *device;
+    rdo_engine *engine;
+    rondo_stream *streams[2]; /* on queues 0 and 1 */
+    rondo_buffer buffers[BUFFERS];
+} bench;
+
+static uint32_t chosen;
+
+static uint32_t choose(uint32_t count) {
+    return chosen % count;
+}
+
+static void ok(rondo_status status) {
+    char story[512];
+    if (status == RONDO_OK) return;
+    (void)rondo_fault_describe(status, story, sizeof story);
+    fail_msg("%s", story);
+}
+
+static void open_bench(bench *b, bool by_hand) {
+    const rondo_device_desc desc = {.max_queues = 2, .workers = 1};
+    const rondo_stream_desc queued = {.mode = RONDO_STREAM_QUEUED};
+    chosen = 0;
+    rdo_pending_by_hand(by_hand ? choose : NULL);
+    ok(rondo_device_open("cpu", &desc, &b->device));
+    b->engine = &((rdo_device *)rdo_object_find(RDO_OBJECT_DEVICE, b->device))->engine;
+    for (int i = 0; i < 2; i++) {
+        rondo_stream *stream;
+        ok(rondo_stream_create_with(b->device, &queued, &stream));
+        b->streams[rondo_stream_id(stream) % 2] = stream;
+    }
+    for (int i = 0; i < BUFFERS; i++) {
+        ok(rondo_buffer_create(b->streams[i & 1], 64, RONDO_USAGE_GENERAL, &b->buffers[i]));
+    }
+}
+
+static void close_bench(bench *b) {
+    rondo_device_stats stats;
+    ok(rondo_device_sync(b->device));
+    for (int i = 0; i < BUFFERS; i++) rondo_buffer_release(b->buffers[i]);
+    for (int i = 0; i < 2; i++) rondo_stream_release(b->streams[i]);
+    ok(rondo_device_get_stats(b->device, &stats));
+    assert_int_equal(stats.streams + stats.buffers, 0);
+    rondo_device_release(b->device);
+    rdo_pending_by_hand(NULL);
+}
+
+static void fill(const bench *b, int stream, int buffer, uint32_t value) {
+    ok(rondo_fill(b->streams[stream], rondo_whole(b->buffers[buffer]), &value, 4, NULL));
+}
+
+static uint32_t look(const bench *b, int buffer) {
+    const rdo_memory *memory = rdo_memory_find(b->buffers[buffer]);
+    const char *page = b->engine->books.backend->host_address(b->engine->books.device, memory->place.page);
+    uint32_t value;
+    memcpy(&value, page + memory->place.offset_bytes, 4);
+    return value;
+}
+
+static uint64_t count_pending(const bench *b) {
+    uint64_t count = 0;
+    for (const rdo_entry *entry = b->engine->order.first; entry != NULL; entry = entry->next) count += entry->queued;
+    return count;
+}
+
+static void nothing_is_played_before_somebody_plays_it(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 0, 1);
+    fill(&b, 0, 0, 2);
+    assert_int_equal(count_pending(&b), 2);
+    assert_true(rdo_pending_play(b.engine));
+    assert_int_equal(look(&b, 0), 1);
+    assert_true(rdo_pending_play(b.engine));
+    assert_int_equal(look(&b, 0), 2);
+    assert_false(rdo_pending_play(b.engine));
+    close_bench(&b);
+}
+
+/* [W3] Of two queues either may come first, unless bytes say otherwise. */
+static void queues_are_played_in_any_order_that_bytes_allow(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    for (uint32_t first = 0; first < 2; first++) {
+        fill(&b, 0, 0, 10 + first);
+        fill(&b, 1, 1, 20 + first);
+        chosen = first;
+        assert_true(rdo_pending_play(b.engine));
+        assert_int_equal(look(&b, (int)first), first == 0 ? 10 : 21);
+        assert_int_equal(count_pending(&b), 1);
+        assert_true(rdo_pending_play(b.engine));
+        fill(&b, 0, 2, 30);
+        fill(&b, 1, 2, 31); /* after the one before, whatever is chosen */
+        chosen = 1;
+        assert_true(rdo_pending_play(b.engine));
+        assert_int_equal(look(&b, 2), 30);
+        assert_true(rdo_pending_play(b.engine));
+        assert_int_equal(look(&b, 2), 31);
+    }
+    close_bench(&b);
+}
+
+/* [T11] */
+static void a_sync_plays_its_own_queue_and_a_read_what_it_needs(void **state) {
+    bench b;
+    uint32_t value;
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 0, 1);
+    fill(&b, 1, 1, 2);
+    ok(rondo_stream_sync(b.streams[0]));
+    assert_int_equal(look(&b, 0), 1);
+    assert_int_equal(count_pending(&b), 1);
+    ok(rondo_read(b.streams[0], rondo_slice(b.buffers[1], 0, 4), &value, NULL));
+    assert_int_equal(value, 2);
+    assert_int_equal(count_pending(&b), 0);
+    close_bench(&b);
+}
+
+static void a_full_ring_is_played_as_far_as_needed(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    for (uint32_t i = 0; i < 128; i++) fill(&b, 0, 0, i);
+    assert_int_equal(count_pending(&b), 128);
+    fill(&b, 0, 1, 128);
+    assert_int_equal(count_pending(&b), 128);
+    assert_int_equal(look(&b, 0), 0);
+    close_bench(&b);
+}
+
+/* [W4] */
+static void memory_in_use_is_not_given_back(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 0, 7);
+    const rdo_memory *memory = rdo_memory_find(b.buffers[0]);
+    rondo_buffer_release(b.buffers[0]);
+    assert_null(rdo_memory_find(b.buffers[0]));
+    assert_int_equal(memory->uses, 1);
+    assert_int_equal(memory->id, b.buffers[0].id);
+    assert_true(rdo_pending_play(b.engine));
+    assert_int_not_equal(memory->id, b.buffers[0].id);
+    close_bench(&b);
+}
+
+/* [E3] There is nothing left to do but to do it at once, after what is pending. */
+static void without_memory_the_caller_plays(void **state) {
+    bench b;
+    uint32_t words[16] = {9};
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 0, 1);
+    starve(0, true);
+    ok(rondo_write(b.streams[0], rondo_whole(b.buffers[0]), words, "a label"));
+    assert_int_not_equal(feed(), 0);
+    assert_int_equal(count_pending(&b), 0);
+    assert_int_equal(look(&b, 0), 9);
+    close_bench(&b);
+}
+
+static int no_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    (void)thread;
+    (void)attributes;
+    (void)run;
+    (void)argument;
+    return 11;
+}
+
+static void without_a_thread_the_caller_plays(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, false);
+    rdo_pending_thread_create = no_thread;
+    fill(&b, 0, 0, 5);
+    assert_int_equal(look(&b, 0), 5);
+    rdo_pending_thread_create = pthread_create;
+    fill(&b, 0, 0, 6);
+    ok(rondo_stream_sync(b.streams[0]));
+    assert_int_equal(look(&b, 0), 6);
+    close_bench(&b);
+}
+
+/* [E3] */
+static void a_stream_without_memory_for_its_ring_is_refused(void **state) {
+    bench b;
+    const rondo_stream_desc queued = {.mode = RONDO_STREAM_QUEUED};
+    const rondo_device_desc desc = {.max_queues = 1, .workers = 1};
+    rondo_stream *stream;
+    (void)state;
+    ok(rondo_device_open("cpu", &desc, &b.device));
+    for (uint64_t granted = 0;; granted++) {
+        starve(granted, true);
+        rondo_status status = rondo_stream_create_with(b.device, &queued, &stream);
+        if (feed() == 0) {
+            ok(status);
+            break;
+        }
+        assert_int_equal(rondo_status_code(status), RONDO_NO_HOST_MEMORY);
+        assert_null(stream);
+    }
+    rondo_stream_release(stream);
+    rondo_device_release(b.device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_played_before_somebody_plays_it),
+        cmocka_unit_test(queues_are_played_in_any_order_that_bytes_allow),
+        cmocka_unit_test(a_sync_plays_its_own_queue_and_a_read_what_it_needs),
+        cmocka_unit_test(a_full_ring_is_played_as_far_as_needed),
+        cmocka_unit_test(memory_in_use_is_not_given_back),
+        cmocka_unit_test(without_memory_the_caller_plays),
+        cmocka_unit_test(without_a_thread_the_caller_plays),
+        cmocka_unit_test(a_stream_without_memory_for_its_ring_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
