@@ -25,6 +25,11 @@ void *rdo_alloc_zero(size_t count, size_t size_bytes) {
     return refused() ? NULL : counted(calloc(count != 0 ? count : 1, size_bytes != 0 ? size_bytes : 1));
 }
 
+void *rdo_alloc_many(size_t count, size_t size_bytes) {
+    size_t bytes;
+    return __builtin_mul_overflow(count, size_bytes, &bytes) ? NULL : rdo_alloc(bytes);
+}
+
 void *rdo_realloc(void *block, size_t size_bytes) {
     if (block == NULL) return rdo_alloc(size_bytes);
     return refused() ? NULL : realloc(block, size_bytes != 0 ? size_bytes : 1);

@@ -9,6 +9,8 @@
 /* NULL when there is no memory; sizes of 0 give a pointer that may be freed. */
 void *rdo_alloc(size_t size_bytes);
 void *rdo_alloc_zero(size_t count, size_t size_bytes);
+/* The same without clearing it. */
+void *rdo_alloc_many(size_t count, size_t size_bytes);
 /* Keeps the old block on failure. */
 void *rdo_realloc(void *block, size_t size_bytes);
 void rdo_free(void *block);

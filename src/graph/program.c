@@ -19,7 +19,6 @@ static bool resolve_node(rdo_program *program, uint64_t node) {
     if (op->kind == RONDO_NODE_LAUNCH && op->kernel->param_count != 0) {
         places = rdo_arena_take(&program->places, op->kernel->param_count * sizeof *places);
         if (places == NULL) return false;
-        memset(places, 0, op->kernel->param_count * sizeof *places);
     }
     if (op->kind == RONDO_NODE_HOST_CALL) {
         frame = rdo_arena_take(&program->arena, rdo_host_frame_bytes(op));
@@ -172,7 +171,7 @@ rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t 
     program->engine = engine;
     program->ops = ops;
     program->count = count;
-    program->resolved = rdo_alloc_zero((size_t)count, sizeof *program->resolved);
+    program->resolved = rdo_alloc_many((size_t)count, sizeof *program->resolved);
     bool resolved = program->resolved != NULL;
     for (uint64_t node = 0; node < count && resolved; node++) resolved = resolve_node(program, node);
     if (resolved && survey_all(program, graph_address)) result = build_segments(program);

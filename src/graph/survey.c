@@ -283,7 +283,7 @@ static void sort_empties(rdo_extent_list *empties) {
 
 bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count) {
     walker w = {.survey = survey};
-    *survey = (rdo_survey){.edges.first = rdo_alloc_zero((size_t)count + 1, sizeof *survey->edges.first)};
+    *survey = (rdo_survey){.edges.first = rdo_alloc_many((size_t)count + 1, sizeof *survey->edges.first)};
     w.followed = rdo_alloc_zero((size_t)count + 1, sizeof *w.followed);
     bool done = survey->edges.first != NULL && w.followed != NULL;
     for (; done && w.node < count; w.node++) done = walk_node(&w, ops);

@@ -20,15 +20,15 @@ static struct rdo_cpu_graph *make_graph(const rondo_backend_op *ops, uint64_t co
     }
     size_t size_bytes =
         sizeof(struct rdo_cpu_graph) + (size_t)count * sizeof(struct rdo_cpu_node) + (size_t)args * sizeof(void *);
-    struct rdo_cpu_graph *graph = rdo_cpu_alloc(size_bytes);
+    struct rdo_cpu_graph *graph = rdo_cpu_alloc_raw(size_bytes); /* every node and argument is written once */
     if (graph != NULL) {
-        graph->size_bytes = size_bytes;
-        graph->count = count;
+        *graph = (struct rdo_cpu_graph){.size_bytes = size_bytes, .count = count};
     }
     return graph;
 }
 
 static void estimate(const rondo_backend_op *op, struct rdo_cpu_cost *out) {
+    *out = (struct rdo_cpu_cost){0};
     if (op->kind == RONDO_OP_LAUNCH) {
         rdo_cpu_estimate_launch(op, &out->ns, &out->is_large);
     } else if (op->kind == RONDO_OP_HOST) {
@@ -47,7 +47,7 @@ static rondo_backend_result build_spread(struct rdo_cpu_graph *graph, const rond
     }
     struct rdo_cpu_plan *plan;
     size_t size_bytes = (size_t)graph->count * sizeof(struct rdo_cpu_cost);
-    struct rdo_cpu_cost *costs = rdo_cpu_alloc(size_bytes);
+    struct rdo_cpu_cost *costs = rdo_cpu_alloc_raw(size_bytes);
     if (costs == NULL) {
         return RONDO_BACKEND_NO_MEMORY;
     }
@@ -89,6 +89,8 @@ static void build_nodes(struct rdo_cpu_graph *graph, const rondo_backend_op *ops
         if (ops[index].kind == RONDO_OP_LAUNCH) {
             build_launch(graph, index, &ops[index], args);
             args += ops[index].arg_count;
+        } else {
+            node_of(graph, index)->native = NULL;
         }
         graph->record_count += node_of(graph, index)->native == NULL ? 1 : 0;
     }

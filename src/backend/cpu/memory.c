@@ -51,9 +51,13 @@ static size_t rounded_bytes(uint64_t size_bytes, size_t small_bytes) {
     return round_up((size_t)size_bytes, size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_MAP_BYTES : small_bytes);
 }
 
+void *rdo_cpu_alloc_raw(size_t size_bytes) {
+    return rdo_cpu_hooks.alloc(align_of(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES),
+                               rounded_bytes(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
+}
+
 void *rdo_cpu_alloc(size_t size_bytes) {
-    size_t rounded = rounded_bytes(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES);
-    void *memory = rdo_cpu_hooks.alloc(align_of(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES), rounded);
+    void *memory = rdo_cpu_alloc_raw(size_bytes);
     if (memory != NULL) {
         memset(memory, 0, size_bytes);
     }

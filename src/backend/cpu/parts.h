@@ -57,6 +57,7 @@ static inline uint8_t *rdo_cpu_address(rondo_place place) {
 
 /* memory.c */
 void *rdo_cpu_alloc(size_t size_bytes); /* cleared */
+void *rdo_cpu_alloc_raw(size_t size_bytes); /* the same, not cleared: for what is large and filled at once */
 void rdo_cpu_release(void *memory, size_t size_bytes);
 rondo_backend_result rdo_cpu_page_alloc(void *device, rondo_page_kind kind, uint64_t size_bytes, void **out_page);
 void rdo_cpu_page_free(void *device, rondo_page_kind kind, void *page, uint64_t size_bytes);

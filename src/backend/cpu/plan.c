@@ -422,7 +422,7 @@ rondo_backend_result rdo_cpu_plan_make(const struct rdo_cpu_cost *costs, uint64_
     }
     struct planner p = {.costs = costs, .edges = edges, .count = (uint32_t)count, .hands = hands};
     size_t depth_bytes = ((size_t)count + 1) * sizeof *p.depth_ns;
-    p.depth_ns = rdo_cpu_alloc(depth_bytes);
+    p.depth_ns = rdo_cpu_alloc_raw(depth_bytes);
     if (p.depth_ns == NULL) {
         return RONDO_BACKEND_NO_MEMORY;
     }
