@@ -1,10 +1,10 @@
 /*
  * Queued streams: callers who hand work over, who drain, who play in direct mode, who refuse; and the workers.
  *
- * Two queues, a worker each. Some callers make some calls each, chosen freely: the queue, the bytes, and what they do. At
- * the end nobody waits for the queues: the workers alone must play what is left, and can then be ended. The device lock
- * is not modelled by itself; what happens under it is one atomic step. See README.md for the functions that each part
- * stands for.
+ * Two queues, a worker each. Some callers make some calls each, chosen freely: the queue, the bytes, and what they do.
+ * At the end nobody waits for the queues: the workers alone must play what is left, and can then be ended. The device
+ * lock is not modelled by itself; what happens under it is one atomic step. See README.md for the functions that each
+ * part stands for.
  */
 
 #ifndef CALLERS
