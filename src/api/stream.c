@@ -76,7 +76,7 @@ rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *handle, rondo_grid
     rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
     if (RDO_LIKELY(kernel != NULL)) call.where.kernel = kernel->name;
     if (RDO_UNLIKELY(kernel == NULL || kernel->books != &call.engine->books ||
-                     !rdo_launch_quickly(&call, kernel, grid, args, arg_count, &status))) {
+                     !rdo_launch_quickly(&call, kernel, &grid, args, arg_count, &status))) {
         status = launch(&call, handle, kernel, grid, args, arg_count);
     }
     return rdo_call_end(&call, status);

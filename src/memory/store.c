@@ -85,7 +85,7 @@ bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *m
     rondo_pool_kind kind = rdo_store_pool(store->books, request);
     rdo_pool *pool = &store->pools[kind];
     uint64_t size = padded(store->books, request->size);
-    for (uint32_t i = 0; i < pool->count; i++) {
+    for (uint32_t i = own_only ? 0 : pool->first; i < pool->count; i++) {
         rdo_page *page = pool->pages[i];
         if (!page_serves(page, request, size, own_only)) continue;
         uint32_t slice = rdo_page_fit(page, size, request->window, own_only);
@@ -160,6 +160,7 @@ static bool link_page(rdo_store *store, rondo_pool_kind kind, rdo_page *page) {
         return false;
     }
     if (index == pool->count) pool->count++;
+    if (index < pool->first) pool->first = index;
     pool->pages[index] = page;
     page->store = store;
     page->pool = kind;
@@ -177,6 +178,13 @@ static void free_backend_page(const rdo_books *books, rondo_pool_kind kind, void
     books->backend->page_free(books->device, page_kind, handle, size);
 }
 
+/* Device lock held: from now on pages of the pool SHARED are that large, and smaller ones are outdated. */
+static void outgrow(rdo_store *store, uint64_t size) {
+    rdo_pool *pool = &store->pools[RONDO_POOL_SHARED];
+    store->shared_page_bytes = size;
+    while (pool->pages[pool->first] == NULL || outdated(pool->pages[pool->first])) pool->first++;
+}
+
 static rondo_backend_result add_page(rdo_store *store, const rdo_request *request, rondo_pool_kind kind,
                                      uint64_t size) {
     rdo_books *books = store->books;
@@ -191,7 +199,7 @@ static rondo_backend_result add_page(rdo_store *store, const rdo_request *reques
         page->usage = request->usage;
         store->fresh = page;
         if (request->window != 0) rdo_page_set_window(page, 0, request->window);
-        if (kind == RONDO_POOL_SHARED && size > store->shared_page_bytes) store->shared_page_bytes = size;
+        if (kind == RONDO_POOL_SHARED && size > store->shared_page_bytes) outgrow(store, size);
     }
     rdo_lock_give(&books->lock);
     if (linked) return RONDO_BACKEND_DONE;

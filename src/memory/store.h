@@ -32,6 +32,7 @@ typedef struct rdo_request {
 typedef struct rdo_pool {
     rdo_page **pages; /* by page number; NULL is a hole */
     uint32_t count;
+    uint32_t first;   /* pages before it are holes or outdated: only the window that they belong to allocates there */
     size_t capacity;
 } rdo_pool;
 

@@ -48,9 +48,9 @@ static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kerne
     return true;
 }
 
-static inline bool plain_grid(rondo_grid grid) {
+static inline bool plain_grid(const rondo_grid *grid) {
     uint64_t plane, items;
-    bool fits = !__builtin_mul_overflow(grid.x, grid.y, &plane) && !__builtin_mul_overflow(plane, grid.z, &items);
+    bool fits = !__builtin_mul_overflow(grid->x, grid->y, &plane) && !__builtin_mul_overflow(plane, grid->z, &items);
     return fits && items != 0;
 }
 
@@ -67,34 +67,35 @@ static void fill_accesses(const quick *q, const rdo_kernel *kernel, rdo_access *
 }
 
 /* The launch as an op, for whoever has to deal with its failure; `accesses` has room for its own. */
-static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q, rdo_access *accesses) {
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = grid};
+static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
+                    rdo_access *accesses) {
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = *grid};
     op.accesses = accesses;
     op.access_count = q->buffers;
     fill_accesses(q, kernel, accesses);
     return op;
 }
 
-static rondo_status finish(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q,
+static rondo_status finish(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
                            rondo_backend_result result, const rondo_backend_outcome *outcome) {
     rdo_access accesses[RONDO_MAX_PARAMS];
     rdo_op op = op_of(call, kernel, grid, q, accesses);
     return rdo_finish_played(call, &op, result, outcome);
 }
 
-static rondo_status refuse(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q) {
+static rondo_status refuse(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q) {
     rdo_access accesses[RONDO_MAX_PARAMS];
     rdo_op op = op_of(call, kernel, grid, q, accesses);
     return rdo_refuse_to_record(call, &op);
 }
 
 /* The launch as an op of the caller's window, made where it stays. */
-static rondo_status keep(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q) {
+static rondo_status keep(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q) {
     rdo_arena *arena = &call->queue->window.arena;
     rdo_op *op = rdo_op_new(arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, call->where.label);
     if (RDO_UNLIKELY(op == NULL)) return refuse(call, kernel, grid, q);
     op->kernel = kernel;
-    op->grid = grid;
+    op->grid = *grid;
     op->own_values = 0;
     fill_accesses(q, kernel, op->accesses);
     for (uint32_t i = 0; i < kernel->param_count; i++) op->values[i] = q->values[i];
@@ -102,7 +103,7 @@ static rondo_status keep(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, co
 }
 
 /* Runs the launch, unless a claim or another queue could matter. */
-static inline bool play(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const quick *q,
+static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
                         rondo_status *out_status) {
     rdo_queue *queue = call->queue;
     rdo_engine *engine = call->engine;
@@ -114,7 +115,7 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
         rondo_backend_op op; /* the fields of other kinds mean nothing */
         op.kind = RONDO_OP_LAUNCH;
         op.kernel = kernel->loaded;
-        op.grid = grid;
+        op.grid = *grid;
         op.arg_count = kernel->param_count;
         op.places = q->places;
         op.values = q->values;
@@ -133,8 +134,8 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, con
     return ran;
 }
 
-bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, rondo_grid grid, const rondo_arg *args, size_t arg_count,
-                        rondo_status *out_status) {
+bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
+                        size_t arg_count, rondo_status *out_status) {
     quick q;
     const rdo_window *window = &call->queue->window;
     q.buffers = 0;

@@ -215,6 +215,9 @@ static void an_outdated_page_serves_nothing_new_and_goes_when_empty(void **state
     /* The hole in the numbers is filled by the next page. */
     rdo_memory *more = memory_bench_buffer(&bench, 900 * KIB);
     assert_int_equal(more->page->index, number);
+    rdo_memory *beside = memory_bench_buffer(&bench, 5 * KIB);
+    assert_ptr_equal(beside->page, more->page);
+    memory_bench_release(&bench, beside);
     memory_bench_release(&bench, more);
     memory_bench_release(&bench, fresh);
     memory_bench_release(&bench, large);
