@@ -120,6 +120,7 @@ def all_mutants(patterns):
 
 # ---- the copy, and its tests ----
 
+JOBS = os.environ.get("RONDO_JOBS") or str(os.cpu_count())
 MOST_BYTES = 8 << 30  # of a program that runs away
 # Sanitizers map more than any limit, and each has its own; a part of a walk is enough for them.
 FOR_SANITIZED = {**os.environ, "ASAN_OPTIONS": "hard_rss_limit_mb=8192", "RONDO_SHORT_WALKS": "1"}
@@ -179,7 +180,7 @@ class Suite:
         self.place, self.sanitized = place, sanitizers != ""
         must(["cmake", "-S", TREE, "-B", place, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
               "-DCMAKE_C_FLAGS_DEBUG=-O1 -w", f"-DRONDO_SANITIZE={sanitizers}"] + OFF)
-        must(["ninja", "-C", place, "-j1"])
+        must(["ninja", "-C", place, "-j", JOBS])
         self.find_tests(seeds)
         self.measure()
 
@@ -193,11 +194,24 @@ class Suite:
         self.tests["sim_seeds"] = [self.tests["sim_seeds"][0], "--no-shrink", "--seeds", str(seeds), "--kept",
                                    str(TREE / "tests/sim/kept.txt")]
 
+    def stages_of(self, path):
+        """The tests in the order in which they run: the unit tests of the room first, then what is fast. Sanitizers see
+        memory lost or overrun where it is, so what only compares more results is left out with them."""
+        room = path.split("/")[1]
+
+        def names(pattern):
+            return sorted(name for name in self.tests if re.match(pattern, name))
+        stages = [names(f"unit_{room}_"), names("regress_|unit_api_|walk_"), ["sim_seeds"],
+                  names("fuzz_program|fault_alloc|thread_(capture|graph|memory)")]
+        if not self.sanitized:
+            stages += [names("conform_sim$|bugs_"), names("fault_random|conform_cpu$"), names("fault_backend")]
+        return stages
+
     def measure(self):
         """Runs every test once, unchanged: how long each may take from now on."""
         self.limits = {}
         wanted = sorted({name for path in ("src/" + room + "/x" for room in ("capture", "fault", "graph", "memory"))
-                         for stage in stages_of(path, self.tests) for name in stage})
+                         for stage in self.stages_of(path) for name in stage})
         for name in wanted:
             begin = time.monotonic()
             if run(self.tests[name], 600, self.sanitized) != 0:
@@ -207,25 +221,14 @@ class Suite:
     def kills(self, path):
         """The test that notices a change of the file, with a star if a sanitizer helped, "" if none does; "invalid" if
         it does not compile."""
-        for stage in stages_of(path, self.tests):
+        for stage in self.stages_of(path):
             targets = sorted({os.path.relpath(self.tests[name][0], self.place) for name in stage})
-            if targets and run(["ninja", "-C", str(self.place), "-j1"] + targets, 900) != 0:
+            if targets and run(["ninja", "-C", str(self.place), "-j", JOBS] + targets, 900) != 0:
                 return "invalid"
             for name in stage:
                 if run(self.tests[name], self.limits[name], self.sanitized) != 0:
                     return f"{name}*" if self.sanitized else name
         return ""
-
-
-def stages_of(path, tests):
-    """The tests in the order in which they run: the unit tests of the room first, then what is fast."""
-    room = path.split("/")[1]
-
-    def names(pattern):
-        return sorted(name for name in tests if re.match(pattern, name))
-    return [names(f"unit_{room}_"), names("regress_|unit_api_|walk_"), ["sim_seeds"],
-            names("fuzz_program|fault_alloc|thread_(capture|graph|memory)"), names("conform_sim$|bugs_"),
-            names("fault_random|conform_cpu$"), names("fault_backend")]
 
 
 def put(path, text):

@@ -15,7 +15,7 @@
 #include "kept.h"
 #include "program.h"
 
-enum { MOST_KEPT = 1000, PROGRAM_SECONDS = 20 };
+enum { MOST_KEPT = 1000, PROGRAM_SECONDS = 120 };
 
 /* What the child tells its parent. */
 typedef struct report {

@@ -871,6 +871,26 @@ static void the_checker_sees_what_is_out_of_place(void **state) {
     close_fixture(&f);
 }
 
+/* [C9] However often a step writes the same bytes, in whatever order. */
+static void bytes_that_a_window_writes_again_are_kept_once(void **state) {
+    static const uint64_t lows[] = {0, 8, 16, 0, 8, 0, 16, 8};
+    fixture f;
+    (void)state;
+    open_fixture(&f);
+    rdo_memory *memory = memory_bench_buffer(&f.bench, 64);
+    open_window(&f.window, OWNER);
+    for (size_t i = 0; i < sizeof lows / sizeof lows[0]; i++) {
+        assert_true(rdo_window_record(&f.window, memory, lows[i], lows[i] + 8));
+    }
+    rdo_weak_list writes = rdo_window_take_writes(&f.window);
+    assert_int_equal(writes.count, 3);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(writes.data[i].key.low, 8 * i);
+    rdo_free(writes.data);
+    (void)end_window(&f.window, OWNER);
+    memory_bench_release(&f.bench, memory);
+    close_fixture(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_names_each_buffer_its_launches_were_given_once),
@@ -908,6 +928,7 @@ int main(void) {
         cmocka_unit_test(a_dropped_window_keeps_no_host_memory),
         cmocka_unit_test(without_memory_a_note_is_refused_whole),
         cmocka_unit_test(the_checker_sees_what_is_out_of_place),
+        cmocka_unit_test(bytes_that_a_window_writes_again_are_kept_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

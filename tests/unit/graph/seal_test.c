@@ -152,6 +152,30 @@ static void an_overlaid_buffer_that_is_on_its_way_out_is_no_harm(void **state) {
     rondo_device_release(device);
 }
 
+/* [M6] */
+static void a_graph_tells_how_many_host_bytes_it_keeps(void **state) {
+    static const uint8_t bytes[200];
+    (void)state;
+    rondo_device *device = open_cpu(1);
+    rondo_stream *stream = stream_on(device, 1, 0);
+    rondo_buffer x = make_buffer(stream, 1);
+    rondo_graph *graph = NULL;
+    rondo_graph_info info;
+    for (int run = 0; run < 2; run++) {
+        OK(run == 0 ? rondo_capture_prepare(stream) : rondo_capture_begin(stream));
+        OK(rondo_write(stream, rondo_slice(x, 0, 200), bytes, NULL));
+        OK(rondo_write(stream, rondo_slice(x, 200, 100), bytes, NULL));
+    }
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    OK(rondo_graph_get_info(graph, &info));
+    assert_int_equal(info.host_bytes, 300);
+    rondo_graph_release(graph);
+    rondo_buffer_release(x);
+    rondo_stream_release(stream);
+    expect_empty(device);
+    rondo_device_release(device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seal_that_finds_no_memory_leaves_a_claim_and_nothing_else),
@@ -159,6 +183,7 @@ int main(void) {
         cmocka_unit_test(an_abandoned_window_whose_doom_is_forgotten_is_refused_like_any_other),
         cmocka_unit_test(a_seal_that_cannot_tell_what_is_written_is_refused),
         cmocka_unit_test(an_overlaid_buffer_that_is_on_its_way_out_is_no_harm),
+        cmocka_unit_test(a_graph_tells_how_many_host_bytes_it_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
