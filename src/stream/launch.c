@@ -17,34 +17,40 @@ static inline uint64_t size_of(const rdo_memory *memory, const rondo_arg *arg) {
     return arg->span.size_bytes != RONDO_WHOLE ? arg->span.size_bytes : memory->size - arg->span.offset_bytes;
 }
 
-static inline bool add_buffer(quick *q, const rdo_store *own, const rondo_param *param, uint32_t index,
-                              const rondo_arg *arg) {
+/* The memory of a buffer argument; NULL if anything about it is out of the ordinary. */
+static inline rdo_memory *plain_buffer(const rdo_store *own, const rondo_param *param, const rondo_arg *arg) {
     rdo_memory *memory = rdo_memory_find(arg->span.buffer);
-    if (RDO_UNLIKELY(memory == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) != own)) return false;
+    if (RDO_UNLIKELY(memory == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) != own)) return NULL;
     uint64_t low = arg->span.offset_bytes, size = size_of(memory, arg), whole = memory->size;
     bool good = arg->value == NULL && !memory->host && low <= whole && size <= whole - low &&
                 (param->align_bytes <= 1 || (low & (param->align_bytes - 1)) == 0);
-    if (RDO_UNLIKELY(!good)) return false;
-    /* The same allocation twice may be an overlap. */
-    for (uint32_t i = 0; i < q->buffers; i++) {
-        if (q->memories[i] == memory) return false;
+    return RDO_LIKELY(good) ? memory : NULL;
+}
+
+/* The same allocation twice may be an overlap. */
+static inline bool is_among(rdo_memory *const *memories, uint32_t count, const rdo_memory *memory) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (memories[i] == memory) return true;
     }
-    q->places[index] = (rondo_place){memory->place.page, memory->place.offset_bytes + low};
-    q->values[index] = NULL;
-    q->memories[q->buffers++] = memory;
-    return true;
+    return false;
 }
 
 static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kernel *kernel, const rondo_arg *args) {
-    for (uint32_t i = 0; i < kernel->param_count; i++) {
-        const rondo_param *param = &kernel->params[i];
-        if (rdo_param_is_buffer(param)) {
-            if (!add_buffer(q, own, param, i, &args[i])) return false;
-        } else {
-            if (RDO_UNLIKELY(args[i].value == NULL || args[i].value_bytes != param->size_bytes)) return false;
-            q->values[i] = args[i].value;
+    const rondo_param *param = kernel->params;
+    uint32_t count = kernel->param_count, buffers = 0;
+    for (uint32_t i = 0; i < count; i++, param++, args++) {
+        if (!rdo_param_is_buffer(param)) {
+            if (RDO_UNLIKELY(args->value == NULL || args->value_bytes != param->size_bytes)) return false;
+            q->values[i] = args->value;
+            continue;
         }
+        rdo_memory *memory = plain_buffer(own, param, args);
+        if (RDO_UNLIKELY(memory == NULL || is_among(q->memories, buffers, memory))) return false;
+        q->places[i] = (rondo_place){memory->place.page, memory->place.offset_bytes + args->span.offset_bytes};
+        q->values[i] = NULL;
+        q->memories[buffers++] = memory;
     }
+    q->buffers = buffers;
     return true;
 }
 
@@ -138,7 +144,6 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
                         size_t arg_count, rondo_status *out_status) {
     quick q;
     const rdo_window *window = &call->queue->window;
-    q.buffers = 0;
     q.args = args;
     if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL)) return false;
     if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &call->queue->store, kernel, args))) return false;
