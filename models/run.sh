@@ -85,6 +85,10 @@ if [ "${1:-}" = --break ]; then
     for name in SLEEP_UNCHECKED DO_NOT_WAIT QUIT_WITHOUT_WAKE ENTER_IN_TWO_STEPS POST_TWICE LOOK_BEFORE_PARK; do
         must_fail crew "-DBREAK_$name"
     done
+    for name in NO_DRAIN NO_TURN PLAYER_TAKES_LOCK LOOK_BEFORE_PUSH LOOK_BEFORE_PARK \
+        QUIT_WITHOUT_WAKE CLAIM_WITHOUT_WAIT; do
+        must_fail queued -DCALLS=2 "-DBREAK_$name"
+    done
 elif [ $# -eq 0 ]; then
     must_hold order
     must_hold order -DCLAIMS -DOPS_SECOND=1
@@ -94,6 +98,8 @@ elif [ $# -eq 0 ]; then
     must_hold capture -DWINDOWS=1 -DOPS=2 -DTRIMS=2
     must_hold crew
     must_hold crew -DJOBS=3 -DUNITS=3
+    must_hold queued
+    must_hold queued -DCALLERS=1 -DCALLS=3 -DRING=1
 else
     echo "usage: $0 [--break]" >&2
     exit 2

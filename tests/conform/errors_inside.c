@@ -408,8 +408,13 @@ static int use_own_device(struct conform *t) {
     return good ? 0 : 1;
 }
 
-/* [E5] */
+/* [E5] The thread sanitizer does not survive a new thread in the child of a process that has some. */
 static void a_child_may_open_a_device_of_its_own(struct conform *t) {
+#if defined(__SANITIZE_THREAD__)
+    if (conform_queued) {
+        return;
+    }
+#endif
     rondo_buffer buffer = conform_buffer(t, 64);
     conform_fill_i32(t, buffer, 1);
     CHECK_EQUAL(in_child(t, use_own_device), 0);

@@ -31,7 +31,8 @@ static void make_everything(void) {
     uint64_t zero = 0;
     OK(rondo_device_open("cpu", &desc, &scene.device));
     scene.k = load_kernels(scene.device);
-    for (uint32_t i = 0; i < 2; i++) scene.streams[i] = stream_on(scene.device, 2, i);
+    scene.streams[0] = stream_on(scene.device, 2, 0);
+    scene.streams[1] = stream_in(RONDO_STREAM_QUEUED, scene.device, 2, 1);
     scene.buffer = make_buffer(scene.streams[0], 1);
     scene.mapped = make_buffer(scene.streams[0], 2);
     OK(rondo_buffer_create(scene.streams[1], (uint64_t)ITEMS * 8, RONDO_USAGE_GENERAL, &scene.large));

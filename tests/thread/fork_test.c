@@ -41,7 +41,8 @@ static void open_scene(scene *s) {
     uint64_t zero = 0;
     OK(rondo_device_open("cpu", &desc, &s->device));
     s->k = load_kernels(s->device);
-    for (uint32_t i = 0; i < 2; i++) s->streams[i] = stream_on(s->device, 2, i);
+    s->streams[0] = stream_on(s->device, 2, 0);
+    s->streams[1] = stream_in(RONDO_STREAM_QUEUED, s->device, 2, 1);
     s->buffer = make_buffer(s->streams[0], 0);
     OK(rondo_buffer_create(s->streams[1], (uint64_t)ITEMS * 8, RONDO_USAGE_GENERAL, &s->large));
     OK(rondo_fill(s->streams[1], rondo_whole(s->large), &zero, 8, NULL));

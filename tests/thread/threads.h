@@ -290,10 +290,11 @@ static inline rondo_device *open_cpu(uint32_t queues) {
 }
 
 /* A stream on the given queue of a device that has `queues` of them. */
-static inline rondo_stream *stream_on(rondo_device *device, uint32_t queues, uint32_t queue) {
+static inline rondo_stream *stream_in(rondo_stream_mode mode, rondo_device *device, uint32_t queues, uint32_t queue) {
     for (;;) {
         rondo_stream *stream = NULL;
-        rondo_status status = rondo_stream_create(device, &stream);
+        const rondo_stream_desc desc = {.mode = mode};
+        rondo_status status = rondo_stream_create_with(device, &desc, &stream);
         if (status != RONDO_OK) {
             trouble(__FILE__, __LINE__, "no stream", status);
             return NULL;
@@ -301,6 +302,10 @@ static inline rondo_stream *stream_on(rondo_device *device, uint32_t queues, uin
         if (rondo_stream_id(stream) % queues == queue) return stream;
         rondo_stream_release(stream);
     }
+}
+
+static inline rondo_stream *stream_on(rondo_device *device, uint32_t queues, uint32_t queue) {
+    return stream_in(RONDO_STREAM_DIRECT, device, queues, queue);
 }
 
 /* A buffer of WORDS words, each `value`. */
