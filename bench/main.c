@@ -6,6 +6,7 @@ int main(int argc, char **argv) {
     bench_rows_chain();
     bench_rows_wide();
     bench_rows_graph();
+    bench_rows_queued();
     bench_rows_photo();
     bench_rows_memory();
     bench_rows_triad();

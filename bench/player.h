@@ -57,6 +57,7 @@ void bench_rows_chain(void);
 void bench_rows_wide(void);
 void bench_rows_triad(void);
 void bench_rows_graph(void);
+void bench_rows_queued(void);
 void bench_rows_memory(void);
 void bench_rows_photo(void);
 

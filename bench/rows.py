@@ -53,14 +53,15 @@ AGAINST_PEERS = {
         "single/replay and sync of one node", ["single/TBB, flow graph of one node"], 1.0),
 }
 
-GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "reserve", "update", "photo", "opencl",
-          "quiet"]
+GROUPS = ["chain-64", "chain-4096", "wide", "triad", "record", "single", "queued", "reserve", "update", "photo",
+          "opencl", "quiet"]
 
 # What a row is divided by, where it is not the plain C loop over the same kernels.
 REFERENCES = {
     "chain-64/eager from 2 threads": "eager alone, slowed down as plain C is by a second thread",
     "record": "one plain call of a kernel of 64 floats",
     "record/100,000 nodes against 1,000": "a node of 1,000",
+    "queued": "the same on a stream in direct mode",
     "reserve": "a mutex taken and given back",
     "reserve/64 MiB taken, touched, released": "the same with malloc",
     "update": "a mutex taken and given back",

@@ -63,9 +63,23 @@ static bool play_item(rdo_queue *queue, rdo_item *item, bool pin) {
     return unsettled;
 }
 
+/* Whoever plays is mostly done before a sleeper would be awake. */
+static void take_turn(rdo_pending *pending) {
+    uint64_t until = 0;
+    for (uint64_t turn = 1; !rdo_lock_try(&pending->turn); turn++) {
+        rdo_relax();
+        if (turn % WATCH_TURNS != 0) continue;
+        uint64_t now = rdo_clock_ns();
+        if (until == 0) until = now + WATCH_NS;
+        if (now < until) continue;
+        rdo_lock_take(&pending->turn);
+        return;
+    }
+}
+
 /* Plays the first item; false if there is none. `out_unsettled` may be NULL, for a caller who settles anyway. */
 static bool play_first(rdo_pending *pending, bool *out_unsettled) {
-    rdo_lock_take(&pending->turn);
+    take_turn(pending);
     bool any = count_waiting(pending) != 0;
     if (any) {
         uint64_t done = atomic_load_explicit(&pending->done, memory_order_relaxed);
