@@ -228,6 +228,14 @@ void rdo_device_unref(rdo_device *device) {
 
 /* ---- the whole device ---- */
 
+/* Whether a sync tells `failure` rather than `other`: the older one, and a failure itself before what was skipped
+ * because of it. */
+static bool comes_first(rondo_status failure, rondo_status other) {
+    uint64_t number = rondo_status_number(failure), other_number = rondo_status_number(other);
+    if (failure == RONDO_OK || other == RONDO_OK) return failure != RONDO_OK;
+    return number < other_number || (number == other_number && rondo_status_code(other) == RONDO_TAINTED);
+}
+
 /* The oldest failure on any stream of the queue that no sync has told yet; all of them are told now. */
 static rondo_status take_failures(rdo_queue *queue) {
     rondo_status first = RONDO_OK;
@@ -238,9 +246,7 @@ static rondo_status take_failures(rdo_queue *queue) {
     for (rdo_stream *stream = queue->engine->streams; stream != NULL; stream = stream->next) {
         if (stream->queue != queue) continue;
         rondo_status failure = rdo_stream_take_failure(stream);
-        if (failure != RONDO_OK && (first == RONDO_OK || rondo_status_number(failure) < rondo_status_number(first))) {
-            first = failure;
-        }
+        if (comes_first(failure, first)) first = failure;
     }
     rdo_lock_give(&books->lock);
     rdo_lock_give(&queue->lock);
@@ -261,9 +267,7 @@ rondo_status rdo_device_sync(rdo_device *device, const rdo_where *where) {
     (void)rdo_engine_drain(engine);
     for (uint32_t i = 0; i < engine->queue_count; i++) {
         rondo_status failure = take_failures(&engine->queues[i]);
-        if (failure != RONDO_OK && (first == RONDO_OK || rondo_status_number(failure) < rondo_status_number(first))) {
-            first = failure;
-        }
+        if (comes_first(failure, first)) first = failure;
     }
     return first;
 }

@@ -170,6 +170,22 @@ static void a_sync_tells_what_the_calls_were_too_early_to_say(struct conform *t)
     conform_expect_claimed(rondo_whole(y), RONDO_KERNEL);
 }
 
+/* [W7] Of what was skipped because of a failure and the failure itself, the device's sync tells the latter. */
+static void a_device_sync_tells_the_failure_behind_what_was_skipped(struct conform *t) {
+    for (int turn = 0; turn < 2; turn++) {
+        struct gate gate = {false, false};
+        rondo_stream *streams[2] = {queued_on(t, t->device), queued_on(t, t->device)};
+        rondo_buffer x = conform_buffer(t, 64), y = conform_buffer(t, 64), flag = conform_buffer(t, 4);
+        conform_fill_i32(t, flag, 1);
+        hold_up(t, streams[turn], &gate);
+        CHECK_OK(conform_launch_fail_if(t, streams[turn], rondo_whole(x), rondo_whole(flag), 1, 16, NULL));
+        CHECK_OK(rondo_copy(streams[1 - turn], rondo_whole(y), rondo_whole(x), NULL));
+        gate.open = true;
+        CHECK_CODE(rondo_device_sync(t->device), RONDO_KERNEL);
+        CHECK_OK(rondo_device_sync(t->device));
+    }
+}
+
 /* [W6, T6] */
 static void a_call_says_what_is_certain(struct conform *t) {
     struct gate gate = {false, false};
@@ -501,6 +517,7 @@ const struct conform_case conform_queued_streams_cases[] = {
     CONFORM_CASE(what_is_queued_behind_a_failure_is_skipped, NEEDS_KERNELS),
     CONFORM_CASE(a_replay_queued_behind_a_failure_is_skipped, NEEDS_KERNELS),
     CONFORM_CASE(a_sync_tells_what_the_calls_were_too_early_to_say, NEEDS_KERNELS),
+    CONFORM_CASE(a_device_sync_tells_the_failure_behind_what_was_skipped, NEEDS_KERNELS),
     CONFORM_CASE(a_call_says_what_is_certain, NEEDS_FAILURES),
     CONFORM_CASE(a_refused_call_waits_and_is_refused_at_the_call, NEEDS_NOTHING),
     CONFORM_CASE(a_refusal_elsewhere_claims_after_what_is_pending, NEEDS_NOTHING),

@@ -884,7 +884,8 @@ model_verdict model_device_sync(model *m) {
     for (int s = 0; s < MODEL_STREAMS; s++) {
         uint32_t failure = m->streams[s].first_failure;
         bool earlier = first == 0 || m->failures[failure].number < m->failures[first].number;
-        if (failure != 0 && earlier) {
+        /* The failure itself comes before what was skipped because of it. */
+        if (failure != 0 && (earlier || (failure == first && code == RONDO_TAINTED))) {
             first = failure;
             code = m->streams[s].first_code;
         }
