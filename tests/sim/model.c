@@ -588,20 +588,25 @@ typedef struct search {
     const model *m;
     uint16_t serial;
     uint64_t number;
-    uint32_t first, named; /* failures: any that counts, the one that has `number` */
+    uint32_t first, named; /* failures: the likeliest of those that count, the one that has `number` */
+    const model_byte *at;  /* where the first one was found */
 } search;
 
 static void look_for_claim(void *user, model_byte *byte) {
     search *s = user;
     if (byte->failure == 0 || byte->intact == s->serial) return;
     uint64_t number = s->m->failures[byte->failure].number;
-    /* A number that is not known yet may be the one. */
-    if (s->first == 0 || s->m->failures[s->first].number != 0) s->first = byte->failure;
+    /* A number that is not known yet may be the one; of several, Rondo names that of the first bytes of a buffer. */
+    bool unknown = s->first != 0 && s->m->failures[s->first].number == 0;
+    if (!unknown || (number == 0 && byte < s->at)) {
+        s->first = byte->failure;
+        s->at = byte;
+    }
     if (number != 0 && number == s->number) s->named = byte->failure;
 }
 
 static uint32_t claimed_live_in(model *m, const model_graph *graph, uint64_t number) {
-    search s = {m, graph->serial, number, 0, 0};
+    search s = {.m = m, .serial = graph->serial, .number = number};
     for_live_in(m, &graph->ops, look_for_claim, &s);
     return s.named != 0 ? s.named : s.first;
 }
