@@ -178,11 +178,12 @@ static void free_backend_page(const rdo_books *books, rondo_pool_kind kind, void
     books->backend->page_free(books->device, page_kind, handle, size);
 }
 
-/* Device lock held: from now on pages of the pool SHARED are that large, and smaller ones are outdated. */
+/* Device lock held: from now on pages of the pool SHARED are that large, as the one just linked is, and smaller ones
+ * are outdated. It took the first hole, so that there is none before it. */
 static void outgrow(rdo_store *store, uint64_t size) {
     rdo_pool *pool = &store->pools[RONDO_POOL_SHARED];
     store->shared_page_bytes = size;
-    while (pool->pages[pool->first] == NULL || outdated(pool->pages[pool->first])) pool->first++;
+    while (outdated(pool->pages[pool->first])) pool->first++;
 }
 
 static rondo_backend_result add_page(rdo_store *store, const rdo_request *request, rondo_pool_kind kind,

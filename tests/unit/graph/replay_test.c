@@ -597,6 +597,52 @@ static void a_replay_takes_no_memory(void **state) {
     close_held(&h);
 }
 
+typedef struct spread {
+    rondo_device *device;
+    rondo_stream *streams[4];
+    rondo_graph *graph; /* stops, then sets a buffer at home on each queue */
+    uint32_t foreign[4]; /* how many operations of other queues each had while it stopped */
+} spread;
+
+static void replay_or_count(int index, void *user) {
+    spread *s = user;
+    if (index == 0) {
+        NEED_OK(rondo_graph_replay(s->graph, s->streams[0]));
+        return;
+    }
+    gate_await(&inside, 1);
+    const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, s->device);
+    for (int i = 0; i < 4; i++) s->foreign[i] = atomic_load(&device->engine.queues[i].store.foreign);
+    gate_set(&go_on, 1);
+}
+
+/* [W3] */
+static void a_replay_registers_once_with_each_other_queue_of_its_memory(void **state) {
+    (void)state;
+    spread s = {.device = open_cpu(4)};
+    rondo_buffer buffers[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        s.streams[i] = stream_on(s.device, 4, i);
+        buffers[i] = make_buffer(s.streams[i], 0);
+    }
+    gate_set(&inside, 0);
+    gate_set(&go_on, 0);
+    OK(rondo_capture_prepare(s.streams[0]));
+    OK(rondo_capture_begin(s.streams[0]));
+    OK(rondo_host_call(s.streams[0], stop_here, NULL, NULL, NULL, 0, NULL));
+    for (int i = 0; i < 8; i++) OK(rondo_fill(s.streams[0], rondo_whole(buffers[i % 4]), "", 1, NULL));
+    OK(rondo_capture_end(s.streams[0], RONDO_END_DEFAULT, &s.graph));
+    run_threads(2, replay_or_count, &s);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(s.foreign[i], i != 0);
+        rondo_buffer_release(buffers[i]);
+        rondo_stream_release(s.streams[i]);
+    }
+    rondo_graph_release(s.graph);
+    expect_empty(s.device);
+    rondo_device_release(s.device);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_are_numbered_from_one), /* first */
@@ -618,6 +664,7 @@ int main(void) {
         cmocka_unit_test(a_replay_that_has_no_memory_to_release_claims_does_not_run),
         cmocka_unit_test(all_events_at_the_beginning_complete_once_work_runs),
         cmocka_unit_test(a_replay_takes_no_memory),
+        cmocka_unit_test(a_replay_registers_once_with_each_other_queue_of_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

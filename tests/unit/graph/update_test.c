@@ -300,6 +300,35 @@ static void a_value_that_is_applied_while_buffers_are_updated_is_not_lost(void *
     rondo_device_release(device);
 }
 
+/* [R9] [P3] [W5] Buffers that nodes name by spans of no bytes, in no order, and more of them than are looked at one by
+ * one, stay guarded. */
+static void buffers_named_by_empty_spans_stay_guarded_by_an_updated_graph(void **state) {
+    static const rondo_param params[] = {{"in", RONDO_PARAM_IN, 1, 1, false}};
+    (void)state;
+    scene s = open_scene();
+    rondo_kernel *nothing = load(s.device, "nothing", nothing_native, params, 1);
+    rondo_buffer named[MANY];
+    rondo_graph *graph = NULL;
+    for (int i = 0; i < MANY; i++) named[i] = make_buffer(s.stream, 1);
+    OK(rondo_capture_prepare(s.stream));
+    OK(rondo_capture_begin(s.stream));
+    OK(launch_copy(s.stream, &s.k, s.x, s.y));
+    for (int i = 0; i < MANY; i++) {
+        rondo_arg arg = rondo_arg_span(rondo_slice(named[(MANY - 1 - i) * 7 % MANY], 0, 0));
+        OK(rondo_launch(s.stream, nothing, rondo_grid_1d(1), &arg, 1, NULL));
+    }
+    OK(rondo_capture_end(s.stream, RONDO_END_DEFAULT, &graph));
+    rondo_update update = rondo_update_span(0, "x", rondo_whole(s.z));
+    OK(rondo_graph_update(graph, &update, 1));
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(graphs_of(named[i]), 1);
+        rondo_buffer_release(named[i]);
+    }
+    rondo_graph_release(graph);
+    rondo_kernel_release(nothing);
+    close_scene(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_update_names_no_kernel_but_its_own),
@@ -310,6 +339,7 @@ int main(void) {
         cmocka_unit_test(a_buffer_of_no_bytes_can_be_taken_and_left),
         cmocka_unit_test(a_shorter_span_of_the_same_buffer_is_another_span),
         cmocka_unit_test(a_value_that_is_applied_while_buffers_are_updated_is_not_lost),
+        cmocka_unit_test(buffers_named_by_empty_spans_stay_guarded_by_an_updated_graph),
     };
     return cmocka_run_group_tests(tests, register_meddling, NULL);
 }
