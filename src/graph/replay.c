@@ -478,40 +478,23 @@ static bool is_tainted_already(const rdo_graph *graph, const rdo_program *progra
     return !rdo_order_is_busy(&graph->engine->order, (rdo_extent){base + bytes->low, base + bytes->high});
 }
 
-/* Device lock held: the item's place in the order of the device. False: there is something to say at the call, or no
- * memory. */
-static bool register_pending(rdo_call *call, rdo_item *item, rdo_graph *graph) {
+static bool place_pending(rdo_call *call, rdo_item *item, void *what) {
+    rdo_graph *graph = what;
     pending_replay *pending = rdo_arena_take(&item->arena, sizeof *pending);
     rdo_store **homes = rdo_arena_take(&item->arena, most_homes(graph) * sizeof(rdo_store *));
     if (pending == NULL || homes == NULL) return false;
     *pending = (pending_replay){graph, rdo_graph_newest(graph)};
-    item->work = pending;
     if (has_events(pending->program) || is_tainted_already(graph, pending->program)) return false;
     replay r = {.call = call, .graph = graph, .program = pending->program};
     fill_entry(&r, &item->entry, homes);
     item->entry.queued = true;
     if (!rdo_order_register(&graph->engine->order, &item->entry)) return false;
     graph->uses++;
-    rdo_pending_hold(call, item, NULL);
+    item->work = pending;
     return true;
 }
 
-/* False, and nothing happened: the caller is to play it himself. */
-static bool enqueue(rdo_call *call, rdo_graph *graph) {
-    rdo_item *item = rdo_pending_reserve(call);
-    if (item == NULL) return false;
-    item->play = play_pending;
-    item->drop = drop_pending;
-    rdo_lock_take(&call->engine->books.lock);
-    bool registered = register_pending(call, item, graph);
-    rdo_lock_give(&call->engine->books.lock);
-    if (registered) {
-        rdo_pending_push(call->queue->pending);
-    } else {
-        rdo_arena_reset(&item->arena);
-    }
-    return registered;
-}
+static const rdo_handover handover = {place_pending, play_pending, drop_pending};
 
 /* ---- in a window: the nodes are appended to it [R8] ---- */
 
@@ -652,7 +635,7 @@ rondo_status rdo_graph_play(rdo_call *call, rdo_graph *graph) {
         return status != RONDO_OK ? refuse_neighbour(graph, status) : append(call, graph);
     }
     if (RDO_UNLIKELY(call->queue->pending != NULL)) {
-        if (enqueue(call, graph)) return RONDO_OK;
+        if (rdo_pending_hand_over(call, &handover, graph)) return RONDO_OK;
         rdo_pending_drain(call->queue->pending);
     }
     return play(call, graph);

@@ -51,10 +51,10 @@ bool rdo_queue_is_idle(const rdo_queue *queue) {
 static bool play_item(rdo_queue *queue, rdo_item *item, bool pin) {
     rdo_engine *engine = queue->engine;
     rdo_call call = {.engine = engine, .stream = item->stream, .queue = queue, .where = item->where};
-    rondo_status status = item->play(&call, item);
+    rondo_status status = item->kind->play(&call, item);
     if (status != RONDO_OK) rdo_stream_failed(item->stream, status);
     rdo_lock_take(&engine->books.lock);
-    item->drop(engine, item);
+    item->kind->drop(engine, item);
     rdo_stream_unref(item->stream);
     bool unsettled = rdo_engine_unsettled(engine);
     if (unsettled && pin) rdo_engine_pin(engine); /* the stream, ended or not, still counts among its children */
@@ -232,23 +232,38 @@ static void play_some(rdo_pending *pending) {
     }
 }
 
-rdo_item *rdo_pending_reserve(rdo_call *call) {
+/* Room for one more item; NULL if there can be none. */
+static rdo_item *reserve(rdo_call *call) {
     rdo_pending *pending = call->queue->pending;
     if (!call->stream->queued || rdo_window_is_active(&call->queue->window) || !start_worker(pending)) return NULL;
     while (count_waiting(pending) == ITEMS) play_some(pending);
     return &pending->items[atomic_load_explicit(&pending->pushed, memory_order_relaxed) % ITEMS];
 }
 
-void rdo_pending_hold(rdo_call *call, rdo_item *item, const char *label) {
-    item->stream = call->stream;
-    item->stream->refs++;
+static bool place(rdo_call *call, rdo_item *item, void *what) {
     item->where = call->where;
-    item->where.label = label;
+    rdo_lock_take(&call->engine->books.lock);
+    bool placed = item->kind->place(call, item, what);
+    if (placed) {
+        item->stream = call->stream;
+        item->stream->refs++;
+    }
+    rdo_lock_give(&call->engine->books.lock);
+    return placed;
 }
 
-void rdo_pending_push(rdo_pending *pending) {
+bool rdo_pending_hand_over(rdo_call *call, const rdo_handover *kind, void *what) {
+    rdo_pending *pending = call->queue->pending;
+    rdo_item *item = reserve(call);
+    if (item == NULL) return false;
+    item->kind = kind;
+    if (!place(call, item, what)) {
+        rdo_arena_reset(&item->arena);
+        return false;
+    }
     atomic_fetch_add_explicit(&pending->pushed, 1, memory_order_seq_cst);
     wake(pending);
+    return true;
 }
 
 void rdo_pending_drain(rdo_pending *pending) {

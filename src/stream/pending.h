@@ -1,8 +1,8 @@
 /* Pending work: what streams in queued mode were handed and nobody has played yet.
  *
  *   caller, with the queue's lock          player, with the turn
- *   reserve ── register ── push ──►│ ring │──► first item: wait for its ticket ── play ── drop
- *                           └── wakes the worker if it sleeps
+ *   place: copy ── ticket ── push ──►│ ring │──► first item: wait for its ticket ── play ── drop
+ *                             └── wakes the worker if it sleeps
  *
  * A player is the queue's worker thread, or any caller who needs the queue for itself and therefore drains it. One
  * plays at a time, and it is the turn that says who: so a caller who drains takes over from a worker that is not yet
@@ -28,33 +28,39 @@
 
 typedef struct rdo_pending rdo_pending;
 
-/* One operation, or one replay. */
-typedef struct rdo_item {
+typedef struct rdo_item rdo_item;
+
+/* What can be handed over: an operation, or a replay. */
+typedef struct rdo_handover {
+    /* Device lock held: puts all that `play` needs of `what` into the item, takes a ticket and counts what must stay.
+     * False, and nothing is counted: there is no memory, or something to say at the call. */
+    bool (*place)(rdo_call *call, rdo_item *item, void *what);
+    /* Plays the registered item and takes it off the order. What it returns came too late for the call that issued it,
+     * so the next sync of the stream says it. */
+    rondo_status (*play)(rdo_call *call, rdo_item *item);
+    /* Device lock held: gives back what the item counts. */
+    void (*drop)(rdo_engine *engine, rdo_item *item);
+} rdo_handover;
+
+/* One of them, pending. */
+struct rdo_item {
+    const rdo_handover *kind;
     rdo_stream *stream;
     rdo_where where;
     rdo_entry entry; /* registered with the order from the moment of issue until it has been played */
-    rdo_arena arena; /* all that it points to; the memory is kept for the next item */
+    rdo_arena arena; /* all that it points to, its label too; the memory is kept for the next item */
     void *work;      /* in the arena */
-    /* Plays the registered item and takes it off the order. What it returns came too late for the call that issued it,
-     * so the next sync of the stream says it. */
-    rondo_status (*play)(rdo_call *call, struct rdo_item *item);
-    /* Device lock held: gives back what the item holds. */
-    void (*drop)(rdo_engine *engine, struct rdo_item *item);
-} rdo_item;
+};
 
 /* The ring of a queue. NULL without memory. */
 rdo_pending *rdo_pending_new(rdo_queue *queue);
 /* No lock held: ends the worker. Nothing is pending. */
 void rdo_pending_delete(rdo_pending *pending);
 
-/* Queue lock held, as for all below. Room for one more item, for which a full ring is waited for; NULL if the work of
- * this call is to be played by the caller: on a stream that is not queued, while a capture is prepared or open, and
- * where no thread can be started. What is reserved and not pushed is forgotten. */
-rdo_item *rdo_pending_reserve(rdo_call *call);
-/* Device lock held: the reserved item holds its stream from now on. `label` lives as long as the item. */
-void rdo_pending_hold(rdo_call *call, rdo_item *item, const char *label);
-/* Hands over the item, which is reserved, held and registered. */
-void rdo_pending_push(rdo_pending *pending);
+/* Queue lock held, as for all below. Leaves `what` to the queue's worker; a full ring is waited for. False, and nothing
+ * happened, if the caller is to play it himself: where `kind` could not place it, on a stream that is not queued, while
+ * a capture is prepared or open, and where no thread can be started. */
+bool rdo_pending_hand_over(rdo_call *call, const rdo_handover *kind, void *what);
 
 /* Waits until nothing is pending, and plays what the worker has not begun. */
 void rdo_pending_drain(rdo_pending *pending);

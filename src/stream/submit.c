@@ -393,42 +393,23 @@ static bool is_tainted_already(rdo_engine *engine, const rdo_op *op) {
     return false;
 }
 
-/* Device lock held: the item's place in the order of the device. False: there is something to say at the call. */
-static bool register_pending(rdo_call *call, rdo_item *item, pending_op *pending) {
-    rdo_op *op = pending->op;
+static bool place_pending(rdo_call *call, rdo_item *item, void *what) {
     rdo_engine *engine = call->engine;
-    if (!rdo_op_is_alive(op) || is_tainted_already(engine, op)) return false;
+    pending_op *pending = new_pending(&item->arena, what);
+    if (pending == NULL || !rdo_op_is_alive(pending->op) || is_tainted_already(engine, pending->op)) return false;
+    rdo_op *op = pending->op;
     rdo_op_locate(op); /* counted uses, below, keep it there */
     fill_entry(&item->entry, pending->reads, pending->writes, pending->homes, op, &call->queue->store);
     item->entry.queued = true;
     if (!rdo_order_register(&engine->order, &item->entry)) return false;
     count_uses(op, true);
     if (op->kind == RONDO_NODE_LAUNCH) op->kernel->refs++;
-    rdo_pending_hold(call, item, op->label);
+    item->where.label = op->label;
+    item->work = pending;
     return true;
 }
 
-/* False, and nothing happened: the caller is to play it himself. */
-static bool enqueue(rdo_call *call, const rdo_op *op) {
-    rdo_item *item = op->kind != RONDO_NODE_HOST_CALL ? rdo_pending_reserve(call) : NULL;
-    if (item == NULL) return false;
-    pending_op *pending = new_pending(&item->arena, op);
-    bool registered = false;
-    if (pending != NULL) {
-        item->work = pending;
-        item->play = play_pending;
-        item->drop = drop_pending;
-        rdo_lock_take(&call->engine->books.lock);
-        registered = register_pending(call, item, pending);
-        rdo_lock_give(&call->engine->books.lock);
-    }
-    if (registered) {
-        rdo_pending_push(call->queue->pending);
-    } else {
-        rdo_arena_reset(&item->arena);
-    }
-    return registered;
-}
+static const rdo_handover handover = {place_pending, play_pending, drop_pending};
 
 static rondo_status play_event(rdo_call *call, const rdo_op *op) {
     rondo_status status = RONDO_OK;
@@ -454,7 +435,8 @@ rondo_status rdo_issue(rdo_call *call, rdo_op *op) {
     }
     if (RDO_UNLIKELY(rdo_op_is_nothing(op))) return RONDO_OK;
     if (RDO_UNLIKELY(call->queue->pending != NULL)) {
-        if (!rdo_op_is_event(op) && enqueue(call, op)) return RONDO_OK;
+        bool can_wait = !rdo_op_is_event(op) && op->kind != RONDO_NODE_HOST_CALL;
+        if (can_wait && rdo_pending_hand_over(call, &handover, op)) return RONDO_OK;
         rdo_pending_drain(call->queue->pending);
     }
     return RDO_UNLIKELY(rdo_op_is_event(op)) ? play_event(call, op) : play(call, op);
