@@ -19,7 +19,7 @@
 byte word = FREE;
 bit lot;               /* the lot's mutex */
 bit asleep[TAKERS + 1]; /* in the lot */
-byte told, news;       /* the condition, and what it tells */
+byte told, listening, news; /* the condition, and what it tells */
 
 /* Ghosts. */
 byte holders, wanting = TAKERS + 1;
@@ -128,8 +128,10 @@ proctype Taker(byte me)
         :: me == 0 && turn == 1 ->
             news = 1;
 #ifndef BREAK_TELL_NOTHING
-            told++;
-            wake_lot()
+            if
+            :: listening > 0 -> told++; wake_lot()
+            :: else
+            fi
 #endif
         :: else
         fi;
@@ -150,10 +152,16 @@ proctype Waiter()
     do
     :: news == 0 ->
 #ifdef BREAK_READ_AFTER_GIVING
+        listening++;
         give();
         before = told;
+#elif defined(BREAK_LISTEN_AFTER_GIVING)
+        before = told;
+        give();
+        listening++;
 #else
         before = told;
+        listening++;
         give();
 #endif
         ENTER_LOT;
@@ -162,7 +170,8 @@ proctype Waiter()
         :: else -> break
         od;
         LEAVE_LOT;
-        take(TAKERS)
+        take(TAKERS);
+        listening--
     :: else -> break
     od;
     wanting--;

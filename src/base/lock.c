@@ -53,6 +53,7 @@ void rdo_lock_wake(const rdo_lock *lock) {
 void rdo_condition_wait(rdo_condition *condition, rdo_lock *lock) {
     lot *place = lot_of(condition);
     uint32_t told = atomic_load_explicit(&condition->told, memory_order_relaxed);
+    condition->waiting++;
     rdo_lock_give(lock);
     (void)pthread_mutex_lock(&place->mutex);
     while (atomic_load_explicit(&condition->told, memory_order_relaxed) == told) {
@@ -60,9 +61,11 @@ void rdo_condition_wait(rdo_condition *condition, rdo_lock *lock) {
     }
     (void)pthread_mutex_unlock(&place->mutex);
     rdo_lock_take(lock);
+    condition->waiting--;
 }
 
 void rdo_condition_tell(rdo_condition *condition) {
+    if (condition->waiting == 0) return;
     atomic_fetch_add_explicit(&condition->told, 1, memory_order_relaxed);
     wake(lot_of(condition));
 }

@@ -83,6 +83,7 @@ static inline void rdo_lock_give(rdo_lock *lock) {
 /* Something that is told under a lock, always the same one. A zeroed one is ready. */
 typedef struct rdo_condition {
     _Atomic uint32_t told; /* how often */
+    uint32_t waiting;      /* threads; under the lock */
 } rdo_condition;
 
 /* Lock held, alone or below others: gives it back until the condition is told; may return earlier. */
