@@ -98,15 +98,23 @@ static void wait_for_change(rdo_order *order, rdo_books *books) {
     }
 }
 
-/* False: what it waited for became a mapping. Waiting on, with the queue's lock held, could keep the owner of the
- * mapping from ever ending it. */
+/* Whether work with a smaller ticket conflicts, or a mapping that itself still waits. */
+static bool follows_work(const rdo_entry *entry) {
+    for (const rdo_entry *other = entry->before; other != NULL; other = other->before) {
+        if (!other->map && conflict(other, entry)) return true;
+    }
+    return false;
+}
+
+/* False: what it waited for became a mapping, and nothing else comes first any more, so that what the caller claims for
+ * it stands. Waiting on, with the queue's lock held, could keep the owner of the mapping from ever ending it. */
 static bool wait_for_turn(rdo_order *order, rdo_books *books, const rdo_entry *entry) {
     bool refused = false;
     if (!must_wait(entry)) return true;
     /* Said before the flags are looked at again, so that a fast operation that ends now wakes us. */
     atomic_fetch_add_explicit(&order->fast_waiters, 1, memory_order_seq_cst);
     while (!refused && must_wait(entry)) {
-        refused = map_conflicts(order, entry);
+        refused = !follows_work(entry) && map_conflicts(order, entry);
         if (!refused) wait_for_change(order, books);
     }
     atomic_fetch_sub_explicit(&order->fast_waiters, 1, memory_order_seq_cst);

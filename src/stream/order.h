@@ -68,7 +68,8 @@ static inline void rdo_order_leave_fast(rdo_order *order, rdo_store *own) {
  * nothing is registered. */
 bool rdo_order_register(rdo_order *order, rdo_entry *entry);
 /* Device lock held (given up while waiting): waits until the registered operation may run, which it may until
- * rdo_order_leave. False: a mapping came that conflicts; the operation is registered no more. */
+ * rdo_order_leave. False: a mapping came that conflicts, and all work that came before is done; the operation is
+ * registered no more. */
 bool rdo_order_await(rdo_order *order, rdo_books *books, rdo_entry *entry);
 /* Both. */
 bool rdo_order_enter(rdo_order *order, rdo_books *books, rdo_entry *entry);

@@ -66,9 +66,50 @@ static void work_that_waits_for_a_mapping_to_be_is_refused_when_it_is(void **sta
     memory_bench_close(&s.bench);
 }
 
+/* ---- the same in one thread, where what happens while something waits is certain ---- */
+
+typedef struct play {
+    memory_bench bench;
+    rdo_order order;
+    rdo_entry first, other, mapping, late;
+    int waits;
+} play;
+
+static void go_on(rdo_order *order) {
+    play *p = (play *)(void *)((char *)order - offsetof(play, order));
+    if (p->waits++ == 0) { /* the mapping waits for the first */
+        assert_true(rdo_order_register(order, &p->late));
+        rdo_order_leave(order, &p->bench.books, &p->first);
+    } else {
+        rdo_order_leave(order, &p->bench.books, &p->other);
+    }
+}
+
+/* [T8] [O4] What it is then said to have spoiled must not pass for good again when what came before it ends. */
+static void work_that_a_mapping_refuses_comes_after_what_was_there_before(void **state) {
+    static const rdo_extent both[] = {{64, 128}, {256, 320}};
+    play p = {.first = writer(), .mapping = writer(), .late = {.writes = both, .write_count = 2}};
+    (void)state;
+    p.other = (rdo_entry){.writes = &both[1], .write_count = 1};
+    memory_bench_open(&p.bench);
+    rdo_order_instead_of_waiting = go_on;
+    rdo_lock_take(&p.bench.books.lock);
+    assert_true(rdo_order_enter(&p.order, &p.bench.books, &p.first));
+    assert_true(rdo_order_enter(&p.order, &p.bench.books, &p.other));
+    assert_true(rdo_order_map(&p.order, &p.bench.books, &p.mapping));
+    assert_false(rdo_order_await(&p.order, &p.bench.books, &p.late));
+    assert_int_equal(p.waits, 2);
+    assert_ptr_equal(p.order.first, &p.mapping);
+    assert_ptr_equal(p.order.last, &p.mapping);
+    rdo_lock_give(&p.bench.books.lock);
+    rdo_order_instead_of_waiting = NULL;
+    memory_bench_close(&p.bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_that_waits_for_a_mapping_to_be_is_refused_when_it_is),
+        cmocka_unit_test(work_that_a_mapping_refuses_comes_after_what_was_there_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

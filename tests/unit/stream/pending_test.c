@@ -174,6 +174,126 @@ static void without_memory_the_caller_plays(void **state) {
     close_bench(&b);
 }
 
+/* ---- claims of calls that take no ticket: after what was issued before them [T8, T11] ---- */
+
+static void expect_claimed(const bench *b, int buffer, rondo_code root) {
+    rondo_status status = rondo_span_status(rondo_whole(b->buffers[buffer]));
+    assert_int_equal(rondo_status_code(status), RONDO_TAINTED);
+    assert_int_equal(rondo_status_code(rondo_fault_root(status)), root);
+}
+
+static void open_window(const bench *b, int stream) {
+    ok(rondo_capture_prepare(b->streams[stream]));
+    ok(rondo_capture_begin(b->streams[stream]));
+}
+
+/* Whether or not anything is left to claim: the failures of a stream are noted in the order of issue, too [W7]. */
+static void a_refused_call_plays_its_own_queue(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 0, 1);
+    rondo_status status = rondo_copy(b.streams[0], rondo_whole(RONDO_NO_BUFFER), rondo_whole(b.buffers[1]), NULL);
+    assert_int_equal(rondo_status_code(status), RONDO_STALE);
+    assert_int_equal(count_pending(&b), 0);
+    close_bench(&b);
+}
+
+static void a_refusal_elsewhere_plays_what_it_comes_after(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 1, 1);
+    fill(&b, 0, 0, 2);
+    fill(&b, 0, 2, 3);
+    rondo_status status = rondo_copy(b.streams[1], rondo_whole(b.buffers[0]), rondo_slice(b.buffers[1], 0, 8), NULL);
+    assert_int_equal(rondo_status_code(status), RONDO_RANGE);
+    assert_int_equal(count_pending(&b), 1); /* nothing of it is refused, or claimed */
+    expect_claimed(&b, 0, RONDO_RANGE);
+    close_bench(&b);
+}
+
+/* [C15] */
+static void a_recording_plays_what_decides_about_its_inputs(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    open_window(&b, 1);
+    fill(&b, 0, 2, 1);
+    fill(&b, 0, 0, 2);
+    ok(rondo_copy(b.streams[1], rondo_whole(b.buffers[1]), rondo_whole(b.buffers[2]), NULL));
+    assert_int_equal(count_pending(&b), 1);
+    ok(rondo_copy(b.streams[1], rondo_whole(b.buffers[1]), rondo_whole(b.buffers[0]), NULL));
+    assert_int_equal(count_pending(&b), 0);
+    ok(rondo_capture_abort(b.streams[1]));
+    close_bench(&b);
+}
+
+/* [C12] */
+static void an_abort_elsewhere_plays_what_it_comes_after(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    open_window(&b, 1);
+    for (int i = 0; i < 2; i++) fill(&b, 1, i, 9);
+    for (int i = 0; i < 3; i++) fill(&b, 0, i, 4);
+    ok(rondo_capture_abort(b.streams[1]));
+    assert_int_equal(count_pending(&b), 1);
+    for (int i = 0; i < 2; i++) expect_claimed(&b, i, RONDO_ABORTED);
+    ok(rondo_span_status(rondo_whole(b.buffers[2])));
+    assert_int_equal(count_pending(&b), 0); /* asking waits too */
+    close_bench(&b);
+}
+
+/* [O4] A replay that a mapping refuses has no place in the order. */
+static void a_replay_that_is_refused_plays_what_it_comes_after(void **state) {
+    bench b;
+    rondo_graph *graph = NULL;
+    void *data;
+    (void)state;
+    open_bench(&b, true);
+    open_window(&b, 1);
+    for (int i = 0; i < 2; i++) fill(&b, 1, i, 9);
+    ok(rondo_capture_end(b.streams[1], RONDO_END_DEFAULT, &graph));
+    ok(rondo_map(b.streams[1], rondo_whole(b.buffers[1]), RONDO_READS, &data));
+    fill(&b, 0, 0, 4);
+    fill(&b, 0, 2, 5);
+    assert_int_equal(rondo_status_code(rondo_graph_replay(graph, b.streams[1])), RONDO_BUSY);
+    assert_int_equal(count_pending(&b), 1);
+    expect_claimed(&b, 0, RONDO_BUSY);
+    ok(rondo_unmap(b.streams[1], rondo_whole(b.buffers[1])));
+    rondo_graph_release(graph);
+    close_bench(&b);
+}
+
+/* [C13] */
+static void a_replay_next_to_a_window_plays_what_it_comes_after(void **state) {
+    bench b;
+    rondo_graph *graph = NULL;
+    rondo_stream *neighbour = NULL;
+    (void)state;
+    open_bench(&b, true);
+    open_window(&b, 1);
+    fill(&b, 1, 0, 9);
+    ok(rondo_capture_end(b.streams[1], RONDO_END_DEFAULT, &graph));
+    do {
+        rondo_stream_release(neighbour);
+        ok(rondo_stream_create(b.device, &neighbour));
+    } while (rondo_stream_id(neighbour) % 2 != 1);
+    open_window(&b, 1);
+    fill(&b, 0, 0, 4);
+    fill(&b, 0, 2, 5);
+    assert_int_equal(rondo_status_code(rondo_graph_replay(graph, neighbour)), RONDO_BUSY);
+    assert_int_equal(count_pending(&b), 1);
+    expect_claimed(&b, 0, RONDO_BUSY);
+    ok(rondo_capture_abort(b.streams[1]));
+    rondo_stream_release(neighbour);
+    rondo_graph_release(graph);
+    close_bench(&b);
+}
+
+/* ---- threads ---- */
+
 static int no_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
     (void)thread;
     (void)attributes;
@@ -226,6 +346,12 @@ int main(void) {
         cmocka_unit_test(a_full_ring_is_played_as_far_as_needed),
         cmocka_unit_test(memory_in_use_is_not_given_back),
         cmocka_unit_test(without_memory_the_caller_plays),
+        cmocka_unit_test(a_refused_call_plays_its_own_queue),
+        cmocka_unit_test(a_refusal_elsewhere_plays_what_it_comes_after),
+        cmocka_unit_test(a_recording_plays_what_decides_about_its_inputs),
+        cmocka_unit_test(an_abort_elsewhere_plays_what_it_comes_after),
+        cmocka_unit_test(a_replay_that_is_refused_plays_what_it_comes_after),
+        cmocka_unit_test(a_replay_next_to_a_window_plays_what_it_comes_after),
         cmocka_unit_test(without_a_thread_the_caller_plays),
         cmocka_unit_test(a_stream_without_memory_for_its_ring_is_refused),
     };
