@@ -442,6 +442,7 @@ static rondo_status play(rdo_call *call, rdo_graph *graph) {
 typedef struct pending_replay {
     rdo_graph *graph;
     rdo_program *program;
+    rdo_store *homes[];
 } pending_replay;
 
 static rondo_status play_pending(rdo_call *call, rdo_item *item) {
@@ -481,14 +482,15 @@ static bool is_tainted_already(const rdo_graph *graph, const rdo_program *progra
 /* Device lock held: the item's place in the order of the device. False: there is something to say at the call, or no
  * memory. */
 static bool register_pending(rdo_call *call, rdo_item *item, rdo_graph *graph) {
-    pending_replay *pending = rdo_arena_take(&item->arena, sizeof *pending);
-    rdo_store **homes = rdo_arena_take(&item->arena, most_homes(graph) * sizeof(rdo_store *));
-    if (pending == NULL || homes == NULL) return false;
-    *pending = (pending_replay){graph, rdo_graph_newest(graph)};
+    size_t homes_bytes = most_homes(graph) * sizeof(rdo_store *);
+    pending_replay *pending = rdo_arena_take(&item->arena, sizeof *pending + homes_bytes);
+    if (pending == NULL) return false;
+    pending->graph = graph;
+    pending->program = rdo_graph_newest(graph);
     item->work = pending;
     if (has_events(pending->program) || is_tainted_already(graph, pending->program)) return false;
     replay r = {.call = call, .graph = graph, .program = pending->program};
-    fill_entry(&r, &item->entry, homes);
+    fill_entry(&r, &item->entry, pending->homes);
     item->entry.queued = true;
     if (!rdo_order_register(&graph->engine->order, &item->entry)) return false;
     graph->uses++;
