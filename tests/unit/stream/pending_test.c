@@ -418,6 +418,84 @@ static void a_replay_next_to_a_window_plays_what_it_comes_after(void **state) {
     close_bench(&b);
 }
 
+/* ---- what others do while such a call waits ---- */
+
+static bench *waiting;
+
+static void release_and_reuse(rdo_order *order) {
+    bench *b = waiting;
+    (void)order;
+    rdo_lock_give(&b->engine->books.lock);
+    rondo_buffer_release(b->buffers[0]);
+    assert_true(rdo_pending_play(b->engine));
+    ok(rondo_buffer_create(b->streams[0], 64, RONDO_USAGE_GENERAL, &b->buffers[0]));
+    rondo_status status = rondo_copy(b->streams[0], rondo_whole(b->buffers[0]), rondo_slice(b->buffers[1], 0, 8), NULL);
+    assert_int_equal(rondo_status_code(status), RONDO_RANGE);
+    rdo_lock_take(&b->engine->books.lock);
+}
+
+/* [P1, W4] The record of what was asked about is nobody else's until the answer is there. */
+static void who_asks_about_bytes_keeps_them(void **state) {
+    bench b;
+    (void)state;
+    open_bench(&b, true);
+    fill(&b, 0, 0, 1);
+    waiting = &b;
+    rdo_order_instead_of_waiting = release_and_reuse;
+    ok(rondo_span_status(rondo_whole(b.buffers[0])));
+    expect_claimed(&b, 0, RONDO_RANGE); /* the other one */
+    close_bench(&b);
+}
+
+static rondo_graph *waiting_graph;
+static rondo_status answers[3]; /* a test fails in its own thread only */
+
+static void *update_and_replay(void *user) {
+    const bench *b = user;
+    rondo_update update = rondo_update_span(0, "x", rondo_whole(b->buffers[2]));
+    answers[0] = rondo_graph_update(waiting_graph, &update, 1);
+    answers[1] = rondo_graph_replay(waiting_graph, b->streams[0]);
+    answers[2] = rondo_stream_sync(b->streams[0]);
+    return NULL;
+}
+
+static void replace_program(rdo_order *order) {
+    pthread_t thread;
+    (void)order;
+    rdo_lock_give(&waiting->engine->books.lock);
+    assert_int_equal(pthread_create(&thread, NULL, update_and_replay, waiting), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < 3; i++) ok(answers[i]);
+    rdo_lock_take(&waiting->engine->books.lock);
+}
+
+/* [R9, T8] The program that was refused is gone by the time that the claims are set, which are those of the new one. */
+static void a_replay_that_is_refused_while_an_update_comes_claims_what_is_there(void **state) {
+    bench b;
+    void *data;
+    (void)state;
+    open_bench(&b, true);
+    rondo_kernel *set = load_set(&b);
+    rondo_arg args[] = {rondo_arg_value(&(uint32_t){6}, 4), rondo_arg_buffer(b.buffers[1])};
+    open_window(&b, 1);
+    ok(rondo_launch(b.streams[1], set, rondo_grid_1d(16), args, 2, NULL));
+    fill(&b, 1, 0, 9);
+    ok(rondo_capture_end(b.streams[1], RONDO_END_DEFAULT, &waiting_graph));
+    ok(rondo_map(b.streams[1], rondo_whole(b.buffers[1]), RONDO_READS, &data));
+    fill(&b, 0, 0, 4);
+    waiting = &b;
+    rdo_order_instead_of_waiting = replace_program;
+    assert_int_equal(rondo_status_code(rondo_graph_replay(waiting_graph, b.streams[1])), RONDO_BUSY);
+    assert_int_equal(look(&b, 2), 6);
+    ok(rondo_unmap(b.streams[1], rondo_whole(b.buffers[1])));
+    ok(rondo_span_status(rondo_whole(b.buffers[1])));
+    expect_claimed(&b, 0, RONDO_BUSY);
+    expect_claimed(&b, 2, RONDO_BUSY);
+    rondo_graph_release(waiting_graph);
+    rondo_kernel_release(set);
+    close_bench(&b);
+}
+
 /* ---- threads ---- */
 
 static int no_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
@@ -580,6 +658,8 @@ int main(void) {
         cmocka_unit_test(an_abort_elsewhere_plays_what_it_comes_after),
         cmocka_unit_test(a_replay_that_is_refused_plays_what_it_comes_after),
         cmocka_unit_test(a_replay_next_to_a_window_plays_what_it_comes_after),
+        cmocka_unit_test(who_asks_about_bytes_keeps_them),
+        cmocka_unit_test(a_replay_that_is_refused_while_an_update_comes_claims_what_is_there),
         cmocka_unit_test(without_a_thread_the_caller_plays),
         cmocka_unit_test(the_worker_of_a_spinning_device_never_sleeps),
         cmocka_unit_test(a_worker_that_a_signal_disturbs_sleeps_on),
