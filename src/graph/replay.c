@@ -442,6 +442,7 @@ static rondo_status play(rdo_call *call, rdo_graph *graph) {
 typedef struct pending_replay {
     rdo_graph *graph;
     rdo_program *program;
+    rdo_store *homes[];
 } pending_replay;
 
 static rondo_status play_pending(rdo_call *call, rdo_item *item) {
@@ -480,13 +481,14 @@ static bool is_tainted_already(const rdo_graph *graph, const rdo_program *progra
 
 static bool place_pending(rdo_call *call, rdo_item *item, void *what) {
     rdo_graph *graph = what;
-    pending_replay *pending = rdo_arena_take(&item->arena, sizeof *pending);
-    rdo_store **homes = rdo_arena_take(&item->arena, most_homes(graph) * sizeof(rdo_store *));
-    if (pending == NULL || homes == NULL) return false;
-    *pending = (pending_replay){graph, rdo_graph_newest(graph)};
+    size_t homes_bytes = most_homes(graph) * sizeof(rdo_store *);
+    pending_replay *pending = rdo_arena_take(&item->arena, sizeof *pending + homes_bytes);
+    if (pending == NULL) return false;
+    pending->graph = graph;
+    pending->program = rdo_graph_newest(graph);
     if (has_events(pending->program) || is_tainted_already(graph, pending->program)) return false;
     replay r = {.call = call, .graph = graph, .program = pending->program};
-    fill_entry(&r, &item->entry, homes);
+    fill_entry(&r, &item->entry, pending->homes);
     item->entry.queued = true;
     if (!rdo_order_register(&graph->engine->order, &item->entry)) return false;
     graph->uses++;

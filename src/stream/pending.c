@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* names of threads */
 #include "stream/pending.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -117,12 +116,13 @@ static bool watch(const rdo_pending *pending) {
  * post comes for each time that somebody else took `parked` back. */
 static void park(rdo_pending *pending) {
     atomic_store(&pending->parked, 1);
-    if (is_called(pending) && atomic_exchange(&pending->parked, 0) != 0) return;
-    while (sem_wait(&pending->wake) != 0 && errno == EINTR) {}
+    if (RDO_CHANCE(is_called(pending) && atomic_exchange(&pending->parked, 0) != 0)) return; /* called just now */
+    while (sem_wait(&pending->wake) != 0) {} /* a handler ran on this thread; nothing else can be wrong */
 }
 
 static void wake(rdo_pending *pending) {
-    if (atomic_load(&pending->parked) != 0 && atomic_exchange(&pending->parked, 0) != 0) (void)sem_post(&pending->wake);
+    if (atomic_load(&pending->parked) == 0) return;
+    if (RDO_CHANCE(atomic_exchange(&pending->parked, 0) != 0)) (void)sem_post(&pending->wake); /* else it just saw it */
 }
 
 /* False: with the last item went all that kept the device, and so everything here is gone. */
@@ -157,7 +157,7 @@ static bool start_worker(rdo_pending *pending) {
     char name[16];
     if (pending->started || choose_item != NULL) return true;
     (void)sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     pending->started = rdo_pending_thread_create(&pending->worker, NULL, work, pending) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!pending->started) return false;

@@ -125,6 +125,25 @@ static void a_buffer_that_goes_between_look_up_and_use_is_stale(void **state) {
     }
 }
 
+/* [E2] [P4] A queued stream's caller looks once more before he leaves the work to others. At home the buffer cannot end
+ * during the call, so there he does the work himself. */
+static void work_on_a_buffer_that_goes_is_not_left_pending(void **state) {
+    (void)state;
+    scene s = open_scene();
+    const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, s.device);
+    rondo_stream_release(s.a);
+    s.a = stream_in(RONDO_STREAM_QUEUED, s.device, 2, 0);
+    OK(between(&s, fill_at_home, release_x));
+    assert_null(device->engine.order.first);
+    close_scene(&s);
+    s = open_scene();
+    rondo_stream_release(s.b);
+    s.b = stream_in(RONDO_STREAM_QUEUED, s.device, 2, 1);
+    expect(between(&s, launch_elsewhere, release_x), RONDO_STALE);
+    OK(rondo_stream_sync(s.b));
+    close_scene(&s);
+}
+
 /* [P2] [C8] */
 static void a_buffer_that_goes_before_its_work_is_kept_dooms_the_window(void **state) {
     rondo_graph *graph = NULL;
@@ -181,6 +200,7 @@ static void a_second_release_in_the_middle_of_the_first_does_nothing(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buffer_that_goes_between_look_up_and_use_is_stale),
+        cmocka_unit_test(work_on_a_buffer_that_goes_is_not_left_pending),
         cmocka_unit_test(a_buffer_that_goes_before_its_work_is_kept_dooms_the_window),
         cmocka_unit_test(a_buffer_at_home_that_goes_while_its_work_is_kept_stays_for_the_graph),
         cmocka_unit_test(a_graph_that_goes_between_look_up_and_replay_is_stale),

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <sched.h>
 
+#include "device/device.h"
+
 enum { THREADS = 5, ROUNDS = 150, QUEUES = 3 };
 
 /* ---- callers of both kinds ---- */
@@ -146,8 +148,9 @@ static void a_worker_lives_from_the_first_work_to_the_end_of_the_device(void **s
 }
 
 typedef struct held {
-    gate entered, leave;
+    gate entered, leave, called;
     _Atomic int released;
+    rondo_stream *stream;
 } held;
 
 static int hold(void *user, const rondo_host_access *accesses, size_t count) {
@@ -241,6 +244,101 @@ static void a_sync_waits_for_the_callbacks_of_what_it_waited_for(void **state) {
     rondo_device_release(device);
 }
 
+static void sync_in_callback(void *user) {
+    held *h = user;
+    rondo_stream *stream = h->stream;
+    NEED_OK(rondo_stream_sync(stream));
+    gate_set(&h->called, 1);
+}
+
+/* [E5] It would wait for itself. Nobody else calls Rondo meanwhile, so the callback is the worker's. */
+static void a_worker_may_sync_in_a_callback(void **state) {
+    static uint64_t imported[WORDS] __attribute__((aligned(4096)));
+    (void)state;
+    held h = {.entered = GATE_INIT, .leave = GATE_INIT, .called = GATE_INIT};
+    rondo_device *device = open_cpu(2);
+    rondo_buffer buffer = RONDO_NO_BUFFER;
+    uint64_t value = 1;
+    h.stream = stream_in(RONDO_STREAM_QUEUED, device, 2, 0);
+    OK(rondo_buffer_import(h.stream, imported, BYTES, sync_in_callback, &h, &buffer));
+    hold_up(h.stream, &h);
+    OK(rondo_fill(h.stream, rondo_whole(buffer), &value, 8, NULL));
+    rondo_buffer_release(buffer);
+    gate_set(&h.leave, 1);
+    gate_await(&h.called, 1);
+    expect_no_trouble();
+    rondo_stream_release(h.stream);
+    rondo_device_release(device);
+}
+
+/* ---- a mapping that comes between ---- */
+
+typedef struct mapper {
+    rondo_stream *stream;
+    rondo_buffer buffer;
+    void *data;
+} mapper;
+
+static void *map(void *user) {
+    mapper *m = user;
+    NEED_OK(rondo_map(m->stream, rondo_whole(m->buffer), RONDO_READS, &m->data));
+    return NULL;
+}
+
+/* Until the order has so many entries. */
+static void await_registered(rondo_device *device, size_t count) {
+    rdo_engine *engine = &((rdo_device *)rdo_object_find(RDO_OBJECT_DEVICE, device))->engine;
+    for (size_t found = 0; found != count;) {
+        (void)sched_yield();
+        found = 0;
+        rdo_lock_take(&engine->books.lock);
+        for (const rdo_entry *entry = engine->order.first; entry != NULL; entry = entry->next) found++;
+        rdo_lock_give(&engine->books.lock);
+    }
+}
+
+/* [O4, W7, T8] Work that is issued while a mapping still waits comes after it, and cannot wait for its end. */
+static void pending_work_that_comes_to_a_mapping_is_refused(void **state) {
+    (void)state;
+    for (int replay = 0; replay < 2; replay++) {
+        held h = {.entered = GATE_INIT, .leave = GATE_INIT};
+        rondo_device *device = open_cpu(2);
+        rondo_stream *stream = stream_in(RONDO_STREAM_QUEUED, device, 2, 0), *other = stream_on(device, 2, 1);
+        rondo_buffer x = make_buffer(stream, 1);
+        kernels k = load_kernels(device);
+        rondo_graph *graph = NULL;
+        pthread_t thread;
+        mapper m = {.stream = other, .buffer = x};
+        uint64_t value = 5;
+        OK(rondo_capture_prepare(stream));
+        OK(rondo_capture_begin(stream));
+        OK(launch_bump(stream, &k, x));
+        OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+        hold_up(stream, &h);
+        OK(rondo_fill(stream, rondo_whole(x), &value, 8, NULL));
+        assert_int_equal(pthread_create(&thread, NULL, map, &m), 0);
+        await_registered(device, 3);
+        OK(replay ? rondo_graph_replay(graph, stream) : launch_bump(stream, &k, x));
+        gate_set(&h.leave, 1);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        expect_no_trouble();
+        assert_int_equal(*(uint64_t *)m.data, 5);
+        expect(rondo_stream_sync(stream), RONDO_BUSY);
+        assert_int_equal(*(uint64_t *)m.data, 5);
+        OK(rondo_unmap(other, rondo_whole(x)));
+        rondo_status status = rondo_span_status(rondo_whole(x));
+        expect(status, RONDO_TAINTED);
+        expect(rondo_fault_root(status), RONDO_BUSY);
+        rondo_graph_release(graph);
+        rondo_buffer_release(x);
+        release_kernels(&k);
+        rondo_stream_release(other);
+        rondo_stream_release(stream);
+        expect_empty(device);
+        rondo_device_release(device);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callers_of_both_kinds_share_bytes),
@@ -249,6 +347,8 @@ int main(void) {
         cmocka_unit_test(everything_may_be_released_with_work_pending),
         cmocka_unit_test(the_end_of_the_work_and_the_last_release_may_meet),
         cmocka_unit_test(a_sync_waits_for_the_callbacks_of_what_it_waited_for),
+        cmocka_unit_test(a_worker_may_sync_in_a_callback),
+        cmocka_unit_test(pending_work_that_comes_to_a_mapping_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,7 @@ static void sizes_that_overflow_are_refused(void **state) {
     (void)state;
     assert_false(rdo_grow(&data, &capacity, SIZE_MAX, sizeof *data));
     assert_false(rdo_grow(&data, &capacity, SIZE_MAX / 2 / sizeof *data + 1, sizeof *data));
+    assert_null(rdo_alloc_many(SIZE_MAX / 8 + 1, 8));
     assert_null(data);
     assert_int_equal(capacity, 0);
     assert_int_equal(rdo_alloc_live(), 0);
