@@ -181,18 +181,23 @@ static void play_program(replay *r) {
 
 /* ---- claims ---- */
 
-/* Device lock held: the first bytes of the live-in with a claim that stops a replay, NULL if there are none. */
+/* Device lock held: whether the bytes have a claim that stops a replay. */
+static bool is_claimed(const rdo_graph *graph, const rdo_graph_bytes *bytes, uint64_t *out_failure) {
+    const rdo_ranges *claims = &bytes->memory->claims.ranges;
+    const rdo_range *data = rdo_ranges_data(claims);
+    for (size_t c = rdo_ranges_seek(claims, bytes->low); c < claims->count && data[c].low < bytes->high; c++) {
+        if (data[c].tag == graph->holder.graph_id) continue;
+        *out_failure = data[c].value;
+        return true;
+    }
+    return false;
+}
+
+/* Device lock held: the first bytes of the live-in with such a claim, NULL if there are none. */
 static const rdo_graph_bytes *find_claimed_live_in(const rdo_graph *graph, const rdo_program *program,
                                                    uint64_t *out_failure) {
     for (size_t i = 0; i < program->live_in.count; i++) {
-        const rdo_graph_bytes *bytes = &program->live_in.data[i];
-        const rdo_ranges *claims = &bytes->memory->claims.ranges;
-        const rdo_range *data = rdo_ranges_data(claims);
-        for (size_t c = rdo_ranges_seek(claims, bytes->low); c < claims->count && data[c].low < bytes->high; c++) {
-            if (data[c].tag == graph->holder.graph_id) continue;
-            *out_failure = data[c].value;
-            return bytes;
-        }
+        if (is_claimed(graph, &program->live_in.data[i], out_failure)) return &program->live_in.data[i];
     }
     return NULL;
 }
@@ -469,14 +474,17 @@ static bool has_events(const rdo_program *program) {
     return false;
 }
 
-/* Device lock held: whether the live-in is spoiled for good, as far as all that was issued so far is concerned. */
+/* Device lock held: whether some of the live-in is spoiled for good, by all that was issued so far. */
 static bool is_tainted_already(const rdo_graph *graph, const rdo_program *program) {
     uint64_t failure;
     if (atomic_load(&graph->engine->books.claimed) == 0) return false;
-    const rdo_graph_bytes *bytes = find_claimed_live_in(graph, program, &failure);
-    if (bytes == NULL) return false;
-    uint64_t base = bytes->memory->address;
-    return !rdo_order_is_busy(&graph->engine->order, (rdo_extent){base + bytes->low, base + bytes->high});
+    for (size_t i = 0; i < program->live_in.count; i++) {
+        const rdo_graph_bytes *bytes = &program->live_in.data[i];
+        uint64_t base = bytes->memory->address;
+        rdo_extent extent = {base + bytes->low, base + bytes->high};
+        if (is_claimed(graph, bytes, &failure) && !rdo_order_is_busy(&graph->engine->order, extent)) return true;
+    }
+    return false;
 }
 
 static bool place_pending(rdo_call *call, rdo_item *item, void *what) {

@@ -279,6 +279,11 @@ static void without_memory_the_caller_replays(void **state) {
     close_bench(&b);
 }
 
+static void spoil(const bench *b, int stream, rondo_span span) {
+    rondo_status status = rondo_copy(b->streams[stream], span, rondo_slice(b->buffers[1], 0, 8), NULL);
+    assert_int_equal(rondo_status_code(status), RONDO_RANGE);
+}
+
 /* [W6, T6] What is spoiled now and written by pending work is good by the time of the replay. */
 static void a_replay_is_only_skipped_at_the_call_for_what_is_certain(void **state) {
     bench b;
@@ -287,8 +292,7 @@ static void a_replay_is_only_skipped_at_the_call_for_what_is_certain(void **stat
     rondo_graph *graph = make_copy_graph(&b);
     for (int i = 0; i < 3; i++) fill(&b, 0, i, 1);
     ok(rondo_device_sync(b.device));
-    rondo_status spoiled = rondo_copy(b.streams[0], rondo_whole(b.buffers[0]), rondo_slice(b.buffers[2], 0, 8), NULL);
-    assert_int_equal(rondo_status_code(spoiled), RONDO_RANGE);
+    spoil(&b, 0, rondo_whole(b.buffers[0]));
     assert_int_equal(rondo_status_code(rondo_graph_replay(graph, b.streams[1])), RONDO_TAINTED);
     fill(&b, 0, 0, 7);
     ok(rondo_graph_replay(graph, b.streams[1]));
@@ -296,6 +300,33 @@ static void a_replay_is_only_skipped_at_the_call_for_what_is_certain(void **stat
     assert_int_equal(count_pending(&b), 3);
     ok(rondo_stream_sync(b.streams[1]));
     assert_int_equal(look(&b, 2), 7);
+    rondo_graph_release(graph);
+    close_bench(&b);
+}
+
+/* [W6, T6] Of two inputs, one is good by then, and the other is not for certain. */
+static void a_replay_is_skipped_at_the_call_if_any_input_is_spoiled_for_certain(void **state) {
+    bench b;
+    rondo_graph *graph = NULL;
+    (void)state;
+    open_bench(&b, true);
+    ok(rondo_capture_prepare(b.streams[1]));
+    ok(rondo_capture_begin(b.streams[1]));
+    for (int i = 0; i < 2; i++) {
+        rondo_span half = rondo_slice(b.buffers[1], 32 * (uint64_t)i, 32);
+        ok(rondo_copy(b.streams[1], half, rondo_slice(b.buffers[2 * i], 0, 32), NULL));
+    }
+    ok(rondo_capture_end(b.streams[1], RONDO_END_DEFAULT, &graph));
+    for (int i = 0; i < 2; i++) {
+        spoil(&b, 0, rondo_whole(b.buffers[0]));
+        spoil(&b, 0, rondo_whole(b.buffers[2]));
+        fill(&b, 0, 2 * i, 7);
+        assert_int_equal(rondo_status_code(rondo_graph_replay(graph, b.streams[1])), RONDO_TAINTED);
+        fill(&b, 0, 2 - 2 * i, 7);
+        ok(rondo_graph_replay(graph, b.streams[1]));
+        ok(rondo_device_sync(b.device));
+        assert_int_equal(look(&b, 1), 7);
+    }
     rondo_graph_release(graph);
     close_bench(&b);
 }
@@ -653,6 +684,7 @@ int main(void) {
         cmocka_unit_test(wherever_memory_ends_the_caller_plays),
         cmocka_unit_test(without_memory_the_caller_replays),
         cmocka_unit_test(a_replay_is_only_skipped_at_the_call_for_what_is_certain),
+        cmocka_unit_test(a_replay_is_skipped_at_the_call_if_any_input_is_spoiled_for_certain),
         cmocka_unit_test(a_refused_call_plays_its_own_queue),
         cmocka_unit_test(a_refusal_elsewhere_plays_what_it_comes_after),
         cmocka_unit_test(a_recording_plays_what_decides_about_its_inputs),
