@@ -41,19 +41,8 @@ static size_t round_up(size_t size_bytes, size_t unit_bytes) {
     return (size_bytes + unit_bytes - 1) & ~(unit_bytes - 1);
 }
 
-/* What is large gets a mapping of its own. */
-static size_t align_of(uint64_t size_bytes, size_t small_bytes) {
-    return size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_HUGE_BYTES : small_bytes;
-}
-
-/* Used to make and to free, so that memory is freed by the size by which it was made. */
-static size_t rounded_bytes(uint64_t size_bytes, size_t small_bytes) {
-    return round_up((size_t)size_bytes, size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_MAP_BYTES : small_bytes);
-}
-
 void *rdo_cpu_alloc_raw(size_t size_bytes) {
-    return rdo_cpu_hooks.alloc(align_of(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES),
-                               rounded_bytes(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
+    return rdo_cpu_hooks.alloc(RDO_CPU_OBJECT_ALIGN_BYTES, round_up(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
 }
 
 void *rdo_cpu_alloc(size_t size_bytes) {
@@ -66,9 +55,17 @@ void *rdo_cpu_alloc(size_t size_bytes) {
 
 void rdo_cpu_release(void *memory, size_t size_bytes) {
     if (memory != NULL) {
-        rdo_cpu_hooks.release(memory, align_of(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES),
-                              rounded_bytes(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
+        rdo_cpu_hooks.release(memory, RDO_CPU_OBJECT_ALIGN_BYTES, round_up(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
     }
+}
+
+static size_t page_align(uint64_t size_bytes) {
+    return size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_HUGE_BYTES : RDO_CPU_ALIGN_BYTES;
+}
+
+/* Both from one function, so that a page is freed by the size by which it was made. */
+static size_t page_bytes(uint64_t size_bytes) {
+    return round_up((size_t)size_bytes, size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_MAP_BYTES : RDO_CPU_ALIGN_BYTES);
 }
 
 static uint64_t largest_page_bytes(const struct rdo_cpu_device *cpu) {
@@ -84,16 +81,14 @@ rondo_backend_result rdo_cpu_page_alloc(void *device, rondo_page_kind kind, uint
         return RONDO_BACKEND_TOO_BIG;
     }
     size_bytes = size_bytes == 0 ? 1 : size_bytes;
-    *out_page = rdo_cpu_hooks.alloc(align_of(size_bytes, RDO_CPU_ALIGN_BYTES),
-                                    rounded_bytes(size_bytes, RDO_CPU_ALIGN_BYTES));
+    *out_page = rdo_cpu_hooks.alloc(page_align(size_bytes), page_bytes(size_bytes));
     return *out_page != NULL ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL;
 }
 
 void rdo_cpu_page_free(void *device, rondo_page_kind kind, void *page, uint64_t size_bytes) {
     (void)device, (void)kind;
     size_bytes = size_bytes == 0 ? 1 : size_bytes;
-    rdo_cpu_hooks.release(page, align_of(size_bytes, RDO_CPU_ALIGN_BYTES),
-                          rounded_bytes(size_bytes, RDO_CPU_ALIGN_BYTES));
+    rdo_cpu_hooks.release(page, page_align(size_bytes), page_bytes(size_bytes));
 }
 
 rondo_backend_result rdo_cpu_page_import(void *device, void *data, uint64_t size_bytes, void **out_page) {
