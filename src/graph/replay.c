@@ -193,21 +193,23 @@ static bool is_claimed(const rdo_graph *graph, const rdo_graph_bytes *bytes, uin
     return false;
 }
 
-/* Device lock held: the first bytes of the live-in with such a claim, NULL if there are none. */
-static const rdo_graph_bytes *find_claimed_live_in(const rdo_graph *graph, const rdo_program *program,
-                                                   uint64_t *out_failure) {
+/* Device lock held: the first bytes of the live-in with such a claim; false if there are none. */
+static bool find_claimed_live_in(const rdo_graph *graph, const rdo_program *program, rdo_graph_bytes *out_bytes,
+                                 uint64_t *out_failure) {
     for (size_t i = 0; i < program->live_in.count; i++) {
-        if (is_claimed(graph, &program->live_in.data[i], out_failure)) return &program->live_in.data[i];
+        *out_bytes = program->live_in.data[i];
+        if (is_claimed(graph, out_bytes, out_failure)) return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Device lock held: everything that the graph writes takes `failure`. With `intact`, nothing ran: what the graph
  * reads before it writes is as it was, and is marked so, lest the claim stop the graph's own next try [R2]. */
 static void claim_all(const rdo_graph *graph, const rdo_program *program, uint64_t failure, bool intact) {
+    rdo_graph_bytes spoiled;
     uint64_t other;
     /* What was spoiled before must not pass for intact, once this failure has taken it over. */
-    intact = intact && find_claimed_live_in(graph, program, &other) == NULL;
+    intact = intact && !find_claimed_live_in(graph, program, &spoiled, &other);
     for (size_t i = 0; i < program->written.count; i++) {
         const rdo_graph_bytes *bytes = &program->written.data[i];
         rdo_memory_claim(bytes->memory, bytes->low, bytes->high, failure, 0);
@@ -300,9 +302,9 @@ static void note_skip(const replay *r, const rdo_bytes *needed, uint64_t failure
 static rondo_status check_claims(replay *r) {
     uint64_t failure;
     rdo_call *call = r->call;
-    const rdo_graph_bytes *claimed = find_claimed_live_in(r->graph, r->program, &failure);
-    if (claimed != NULL) {
-        rdo_bytes needed = {claimed->memory->id, claimed->low, claimed->high};
+    rdo_graph_bytes claimed;
+    if (find_claimed_live_in(r->graph, r->program, &claimed, &failure)) {
+        rdo_bytes needed = {claimed.memory->id, claimed.low, claimed.high};
         note_skip(r, &needed, failure);
         claim_all(r->graph, r->program, failure, false);
         rdo_count(&r->graph->engine->counters.skipped);
