@@ -64,7 +64,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(double *values, size_t count) {
+double bench_median(double *values, size_t count) {
     qsort(values, count, sizeof *values, by_value);
     return values[count / 2];
 }
@@ -104,7 +104,7 @@ void bench_sample(const bench_side *sides, size_t count, double *out_ns) {
             samples[s][round] = (double)time_steps(&sides[s], steps[s]) / (double)steps[s] / sides[s].units;
         }
     }
-    for (size_t s = 0; s < count; s++) out_ns[s] = median(samples[s], bench.samples);
+    for (size_t s = 0; s < count; s++) out_ns[s] = bench_median(samples[s], bench.samples);
 }
 
 void bench_print(const char *name, double ns, double ref_ns) {

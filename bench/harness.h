@@ -46,6 +46,8 @@ typedef struct bench_side {
 void bench_sample(const bench_side *sides, size_t count, double *out_ns);
 
 void bench_print(const char *name, double ns, double ref_ns);
+/* Sorts the values. */
+double bench_median(double *values, size_t count);
 void bench_skip(const char *name, const char *reason);
 /* Samples two sides and prints the row. */
 void bench_compare(const char *name, bench_side subject, bench_side reference);

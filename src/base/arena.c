@@ -19,8 +19,7 @@ static size_t next_block_bytes(const rdo_arena *arena, size_t need) {
 
 void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes) {
     if (size_bytes > SIZE_MAX / 2) return NULL;
-    size_t need = (size_bytes + RDO_ARENA_ALIGN_BYTES - 1) & ~(size_t)(RDO_ARENA_ALIGN_BYTES - 1);
-    size_t size = next_block_bytes(arena, need);
+    size_t size = next_block_bytes(arena, rdo_arena_padded(size_bytes));
     rdo_arena_block *block = rdo_alloc(sizeof *block + size);
     if (block == NULL) return NULL;
     block->next = arena->blocks;
@@ -52,10 +51,9 @@ void rdo_arena_reset(rdo_arena *arena) {
         rdo_arena_clear(arena);
         return;
     }
-    if (arena->blocks != NULL) {
-        free_blocks(arena->blocks->next);
-        arena->blocks->next = NULL;
-    }
-    arena->next = arena->blocks != NULL ? (char *)(arena->blocks + 1) : NULL;
+    if (arena->blocks == NULL) return;
+    free_blocks(arena->blocks->next);
+    arena->blocks->next = NULL;
+    arena->next = (char *)(arena->blocks + 1);
     arena->left = arena->size;
 }

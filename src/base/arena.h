@@ -13,6 +13,10 @@ typedef struct rdo_arena {
     size_t left, size;              /* how much of it that is, and of how much; multiples of 16 */
 } rdo_arena;
 
+static inline size_t rdo_arena_padded(size_t size_bytes) {
+    return (size_bytes + RDO_ARENA_ALIGN_BYTES - 1) & ~(size_t)(RDO_ARENA_ALIGN_BYTES - 1);
+}
+
 /* The same as rdo_arena_take, from a new block. */
 void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes);
 
@@ -20,9 +24,8 @@ void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes);
 static inline void *rdo_arena_take(rdo_arena *arena, size_t size_bytes) {
     char *place = arena->next;
     if (size_bytes > arena->left || place == NULL) return rdo_arena_take_new(arena, size_bytes);
-    size_t taken = (size_bytes + RDO_ARENA_ALIGN_BYTES - 1) & ~(size_t)(RDO_ARENA_ALIGN_BYTES - 1);
-    arena->next = place + taken;
-    arena->left -= taken;
+    arena->next = place + rdo_arena_padded(size_bytes);
+    arena->left -= rdo_arena_padded(size_bytes);
     return place;
 }
 /* A copy of `size_bytes` at `data`; NULL if there is no memory. */

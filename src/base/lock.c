@@ -75,7 +75,7 @@ void rdo_lock_before_fork(rdo_lock *lock) {
 }
 
 void rdo_lock_after_fork(rdo_lock *lock) {
-    if (atomic_exchange(&lock->word, RDO_LOCK_FREE) == RDO_LOCK_AWAITED) rdo_lock_wake(lock);
+    rdo_lock_drop(lock);
 }
 
 void rdo_lock_reset(rdo_lock *lock) {

@@ -56,10 +56,16 @@ static inline void rdo_lock_note(const rdo_lock *lock, bool taken) {
 void rdo_lock_await(rdo_lock *lock);
 void rdo_lock_wake(const rdo_lock *lock);
 
+/* The two without a look at ranks. */
 static inline bool rdo_lock_grab(rdo_lock *lock) {
     uint32_t expected = RDO_LOCK_FREE;
     return atomic_compare_exchange_strong_explicit(&lock->word, &expected, RDO_LOCK_HELD, memory_order_acquire,
                                                    memory_order_relaxed);
+}
+
+static inline void rdo_lock_drop(rdo_lock *lock) {
+    uint32_t was = atomic_exchange_explicit(&lock->word, RDO_LOCK_FREE, memory_order_release);
+    if (RDO_UNLIKELY(was == RDO_LOCK_AWAITED)) rdo_lock_wake(lock);
 }
 
 static inline bool rdo_lock_try(rdo_lock *lock) {
@@ -76,8 +82,7 @@ static inline void rdo_lock_take(rdo_lock *lock) {
 static inline void rdo_lock_give(rdo_lock *lock) {
     RDO_ASSERT((rdo_this_thread.held & (1u << lock->rank)) != 0);
     rdo_lock_note(lock, false);
-    uint32_t was = atomic_exchange_explicit(&lock->word, RDO_LOCK_FREE, memory_order_release);
-    if (RDO_UNLIKELY(was == RDO_LOCK_AWAITED)) rdo_lock_wake(lock);
+    rdo_lock_drop(lock);
 }
 
 /* Something that is told under a lock, always the same one. A zeroed one is ready. */

@@ -91,12 +91,23 @@ static inline uint64_t rdo_window_owner(const rdo_window *window) {
 
 /* Gathering. Each does nothing outside its phase; false means that there is no memory, which dooms. */
 
+/* The two below, for what the window has not just remembered: a step touches the same few buffers again and again. */
+bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high);
+bool rdo_window_touch_new(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice);
+
 /* What a recorded operation writes, as keys that hold nothing [C4]. Device lock held. */
-static inline bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high);
+static inline bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
+    bool known =
+        memory->recorded_by == window->id && memory->recorded_low == low && memory->recorded_high == high;
+    return known || rdo_window_record_new(window, memory, low, high);
+}
 /* That a recorded operation was given bytes of this slice, of memory of `stream_id` [C5]. Device lock held. A slice
  * from outside the window is guarded from now on; one of the window itself is marked, so that the owner may still
  * reuse it. */
-static inline bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice);
+static inline bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
+    bool known = page != NULL && page->slices[slice].noted == window->id && page->slices[slice].window != window->id;
+    return known || rdo_window_touch_new(window, stream_id, page, slice);
+}
 /* Holds staging of the warm-up until begin [C6]. Takes over the caller's reference if true. */
 bool rdo_window_prime(rdo_window *window, rdo_memory *staging);
 /* Host bytes that live with the window, then with the graph [C7]. Takes over the caller's reference if true. */
@@ -123,21 +134,5 @@ rdo_page_update rdo_window_page_update(const rdo_window *window);
 rdo_meta_mode rdo_window_meta_mode(const rdo_window *window);
 
 bool rdo_window_check(const rdo_window *window);
-
-/* Used by the two below: a step touches the same few buffers again and again, and what the window has just remembered
- * it need not remember twice. */
-bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high);
-bool rdo_window_touch_new(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice);
-
-static inline bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
-    bool known =
-        memory->recorded_by == window->id && memory->recorded_low == low && memory->recorded_high == high;
-    return known || rdo_window_record_new(window, memory, low, high);
-}
-
-static inline bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
-    bool known = page != NULL && page->slices[slice].noted == window->id && page->slices[slice].window != window->id;
-    return known || rdo_window_touch_new(window, stream_id, page, slice);
-}
 
 #endif

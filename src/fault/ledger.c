@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/text.h"
 #include "base/lock.h"
+#include "base/text.h"
 
 enum { STATIC_STORIES = 512, KEPT_UNCARRIED = 256, KEPT_SKIPS = 16, BUCKETS = 1024 };
 

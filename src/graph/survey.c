@@ -107,8 +107,16 @@ static piece **recent_place(walker *w, uint64_t low) {
 
 typedef bool (*visit_fn)(walker *w, piece *p, uint32_t mode);
 
+/* The piece that consists of exactly these bytes, if it was visited lately; else NULL. */
+static inline piece *find_recent(walker *w, uint64_t low, uint64_t high) {
+    piece *p = *recent_place(w, low);
+    return p != NULL && p->low == low && p->high == high ? p : NULL;
+}
+
 static bool visit_bytes(walker *w, uint64_t low, uint64_t high, uint32_t mode, visit_fn visit) {
     size_t first, last;
+    piece *p = find_recent(w, low, high);
+    if (p != NULL) return visit(w, p, mode);
     if (!cover(w, low, high, &first, &last)) return false;
     if (last - first == 1) *recent_place(w, low) = w->pieces[first];
     for (size_t i = first; i < last; i++) {
@@ -130,12 +138,10 @@ static inline bool visit_access(walker *w, const rdo_access *access, piece *foun
     return found != NULL ? visit(w, found, access->mode) : visit_rows(w, access, visit);
 }
 
-/* The piece that consists of exactly the bytes of the access, if it was visited lately; else NULL. */
-static inline piece *find_recent(walker *w, const rdo_access *access) {
+/* The only piece of the access, if it was visited lately; else NULL. */
+static inline piece *find_only(walker *w, const rdo_access *access) {
     uint64_t low = rdo_access_base(access) + access->low;
-    piece *p = *recent_place(w, low);
-    bool same = p != NULL && access->rows == 1 && p->low == low && p->high == low + access->row_bytes;
-    return same ? p : NULL;
+    return access->rows == 1 ? find_recent(w, low, low + access->row_bytes) : NULL;
 }
 
 /* ---- what a node follows ---- */
@@ -232,7 +238,7 @@ static bool walk_node(walker *w, rdo_op *const *ops) {
     size_t begin = edges->first[w->node] = edges->list_count, pieces = w->count;
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        w->found[i] = find_recent(w, access);
+        w->found[i] = find_only(w, access);
         if (!note_empty(w, access) || !visit_access(w, access, w->found[i], depend)) return false;
     }
     if (!follow_event(w, ops)) return false;

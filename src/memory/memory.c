@@ -1,6 +1,5 @@
 #include "memory/memory.h"
 
-
 #include "base/check.h"
 #include "memory/page.h"
 #include "memory/store.h"

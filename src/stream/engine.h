@@ -2,8 +2,8 @@
  *
  * Locks, in this order: a queue's lock, held for the whole of a call on it, a kernel included; the turn of a queue with
  * pending work, held by who plays it (stream/pending.h); the device lock (in the books), held for bookkeeping only. No
- * call holds two queue locks, nor two turns. See stream/order.h for how operations of
- * different queues keep out of each other's way.
+ * call holds two queue locks, nor two turns. See stream/order.h for how operations of different queues keep out of each
+ * other's way.
  */
 #ifndef RDO_STREAM_ENGINE_H
 #define RDO_STREAM_ENGINE_H

@@ -62,15 +62,20 @@ static bool play_item(rdo_queue *queue, rdo_item *item, bool pin) {
     return unsettled;
 }
 
+/* Rests for a moment; false once that has gone on for as long as it takes to be woken. `until` begins as 0. */
+static bool watch_on(uint64_t turn, uint64_t *until) {
+    rdo_relax();
+    if (turn % WATCH_TURNS != 0) return true;
+    uint64_t now = rdo_clock_ns();
+    if (*until == 0) *until = now + WATCH_NS;
+    return now < *until;
+}
+
 /* Whoever plays is mostly done before a sleeper would be awake. */
 static void take_turn(rdo_pending *pending) {
     uint64_t until = 0;
     for (uint64_t turn = 1; !rdo_lock_try(&pending->turn); turn++) {
-        rdo_relax();
-        if (turn % WATCH_TURNS != 0) continue;
-        uint64_t now = rdo_clock_ns();
-        if (until == 0) until = now + WATCH_NS;
-        if (now < until) continue;
+        if (watch_on(turn, &until)) continue;
         rdo_lock_take(&pending->turn);
         return;
     }
@@ -97,16 +102,12 @@ static bool is_called(const rdo_pending *pending) {
     return count_waiting(pending) != 0 || atomic_load(&pending->quit);
 }
 
-/* Looks for work for a while, which is what it takes to be woken, or for ever where the device was opened so. */
+/* Looks for work for a while, or for ever where the device was opened so. */
 static bool watch(const rdo_pending *pending) {
     uint64_t until = 0;
     for (uint64_t turn = 1; !is_called(pending); turn++) {
-        rdo_relax();
         if (turn % YIELD_TURNS == 0) (void)sched_yield(); /* the caller may need this core */
-        if (turn % WATCH_TURNS != 0 || pending->queue->engine->spins) continue;
-        uint64_t now = rdo_clock_ns();
-        if (until == 0) until = now + WATCH_NS;
-        if (now >= until) return false;
+        if (!watch_on(turn, &until) && !pending->queue->engine->spins) return false;
     }
     return true;
 }

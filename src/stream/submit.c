@@ -104,15 +104,20 @@ rondo_status rdo_work_failed(rdo_engine *engine, const rdo_where *where, const r
                            words[0] != '\0' ? ": " : "", words);
 }
 
+/* A measurement under way says the first failure that came in between. */
+static void spoil_measurement(rdo_stream *stream, rondo_status failure) {
+    if (stream->profile_failed == RONDO_OK) stream->profile_failed = failure;
+}
+
 void rdo_stream_failed(rdo_stream *stream, rondo_status failure) {
     if (stream->first_failure == RONDO_OK) stream->first_failure = failure;
-    if (stream->profile_failed == RONDO_OK) stream->profile_failed = failure;
+    spoil_measurement(stream, failure);
 }
 
 void rdo_await_queued_slowly(rdo_engine *engine, const rdo_op *op) {
     for (uint32_t i = 0; i < op->access_count; i++) {
-        rdo_extent bytes = rdo_access_extent(&op->accesses[i]);
         if (op->accesses[i].row_bytes == 0) continue;
+        rdo_extent bytes = rdo_access_extent(&op->accesses[i]);
         while (rdo_order_is_queued(&engine->order, &bytes, 1)) rdo_order_wait_change(&engine->order, &engine->books);
     }
 }
@@ -122,7 +127,7 @@ rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status) {
     bool recording = rdo_call_records(call);
     rdo_queue_drain(call->queue);
     rdo_window_fail(recording ? window : &(rdo_window){0}, status);
-    if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
+    spoil_measurement(call->stream, status);
     if (recording && window->defer_claims) return status;
     if (rdo_op_is_nothing(op)) return status; /* it would have written nothing [W5] */
     rdo_lock_take(&call->engine->books.lock);
@@ -134,7 +139,7 @@ rondo_status rdo_refuse(rdo_call *call, const rdo_op *op, rondo_status status) {
 
 /* Device lock held: the same for work that is played, whose turn it is: no window, and nothing to wait for. */
 static rondo_status refuse_in_turn(rdo_call *call, const rdo_op *op, rondo_status status) {
-    if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
+    spoil_measurement(call->stream, status);
     rdo_claim_writes(op, rondo_status_number(status));
     return status;
 }
@@ -270,7 +275,7 @@ static rondo_status check_claims(rdo_call *call, const rdo_op *op) {
     if (rdo_find_claimed_input(op, &needed, &failure)) {
         rdo_skip(call->engine, op, &call->where, &needed, failure, true);
         rondo_status status = rdo_status_of(RONDO_TAINTED, failure);
-        if (call->stream->profile_failed == RONDO_OK) call->stream->profile_failed = status;
+        spoil_measurement(call->stream, status);
         return status;
     }
     if (rdo_prepare_writes(op)) return RONDO_OK;

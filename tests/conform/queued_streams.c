@@ -204,32 +204,29 @@ static void a_call_says_what_is_certain(struct conform *t) {
     CHECK_OK(rondo_stream_sync(stream));
 }
 
-/* [P4] The same codes at the call, and what the call would have written is claimed after what came before it [T8]. */
-static void a_refused_call_waits_and_is_refused_at_the_call(struct conform *t) {
+/* A refused copy of `by` onto bytes that a queued stream is yet to write. */
+static void refuse_onto_pending(struct conform *t, rondo_stream *queued, rondo_stream *by) {
     struct gate gate = {false, false};
-    rondo_stream *stream = queued_on(t, t->device);
     rondo_buffer x = conform_buffer(t, 64), y = conform_buffer(t, 32);
-    hold_up(t, stream, &gate);
-    CHECK_OK(fill_i32(stream, rondo_whole(x), 4, NULL));
+    hold_up(t, queued, &gate);
+    CHECK_OK(fill_i32(queued, rondo_whole(x), 4, NULL));
     pthread_t opener = start_opening(&gate);
-    CHECK_CODE(rondo_copy(stream, rondo_whole(x), rondo_whole(y), NULL), RONDO_RANGE);
+    CHECK_CODE(rondo_copy(by, rondo_whole(x), rondo_whole(y), NULL), RONDO_RANGE);
     end_opening(&gate, opener);
     conform_expect_claimed(rondo_whole(x), RONDO_RANGE);
-    CHECK_OK(rondo_stream_sync(stream));
+    CHECK_OK(rondo_stream_sync(queued));
+}
+
+/* [P4] The same codes at the call, and what the call would have written is claimed after what came before it [T8]. */
+static void a_refused_call_waits_and_is_refused_at_the_call(struct conform *t) {
+    rondo_stream *stream = queued_on(t, t->device);
+    refuse_onto_pending(t, stream, stream);
 }
 
 /* [T8, T11] */
 static void a_refusal_elsewhere_claims_after_what_is_pending(struct conform *t) {
-    struct gate gate = {false, false};
-    rondo_stream *stream = queued_on(t, t->device), *other = conform_stranger(t, stream);
-    rondo_buffer x = conform_buffer(t, 64), y = conform_buffer(t, 32);
-    hold_up(t, stream, &gate);
-    CHECK_OK(fill_i32(stream, rondo_whole(x), 4, NULL));
-    pthread_t opener = start_opening(&gate);
-    CHECK_CODE(rondo_copy(other, rondo_whole(x), rondo_whole(y), NULL), RONDO_RANGE);
-    end_opening(&gate, opener);
-    conform_expect_claimed(rondo_whole(x), RONDO_RANGE);
-    CHECK_OK(rondo_stream_sync(stream));
+    rondo_stream *stream = queued_on(t, t->device);
+    refuse_onto_pending(t, stream, conform_stranger(t, stream));
 }
 
 /* [C12, T11] */

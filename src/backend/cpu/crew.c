@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/thread.h"
 #include "parts.h"
 
 /* The gate is one word, so that a hand learns of a job and enters it in one step: how many are inside, open, the
@@ -79,17 +80,9 @@ uint32_t rdo_crew_processors(void) {
     return online > 0 && online <= RDO_CREW_MAX_HANDS ? (uint32_t)online : 1;
 }
 
-static void relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* Where there are more threads than processors, the one that is waited for may need this one's. */
 void rdo_crew_pause(uint64_t turn) {
-    relax();
+    rdo_relax();
     if (turn % YIELD_TURNS == YIELD_TURNS - 1) {
         sched_yield();
     }
@@ -192,7 +185,7 @@ static uint64_t watch(struct hand *hand, uint32_t seen) {
         if (concerns(gate, hand, seen)) {
             return gate;
         }
-        relax();
+        rdo_relax();
         if (turn % WATCH_TURNS == 0) {
             uint64_t now = rdo_crew_now_ns();
             until = until == 0 ? now + atomic_load_explicit(&hand->crew->watch_ns, memory_order_relaxed) : until;
@@ -336,7 +329,7 @@ static bool nobody_inside_soon(struct rdo_crew *crew) {
         if ((atomic_load_explicit(&crew->gate, memory_order_acquire) & GATE_INSIDE) == 0) {
             return true;
         }
-        relax();
+        rdo_relax();
         if (turn % WATCH_TURNS == 0) {
             uint64_t now = rdo_crew_now_ns();
             until = until == 0 ? now + JOIN_NS : until;

@@ -27,7 +27,9 @@ rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_
 
 /* ---- launches ---- */
 
-static inline void resolve_args(const rondo_backend_op *op, void **out_args) {
+/* These two are declared without `inline` in parts.h: other files call them, this one has them in line. */
+
+inline void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args) {
     for (uint32_t index = 0; index < op->arg_count; index++) {
         const void *value = op->values != NULL ? op->values[index] : NULL;
         /* The kernel's call has no const, its contract has: a value is read only. */
@@ -39,7 +41,8 @@ static uint64_t groups_along(uint64_t grid, uint64_t group) {
     return grid <= group ? 1 : grid / group + (grid % group != 0 ? 1 : 0);
 }
 
-static inline void prepare_launch(const rondo_backend_op *op, void *const *args, struct rdo_cpu_launch *out_launch) {
+inline void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args,
+                                   struct rdo_cpu_launch *out_launch) {
     struct rdo_cpu_kernel *kernel = op->kernel;
     rondo_grid grid = op->grid;
     out_launch->kernel = kernel;
@@ -55,14 +58,6 @@ static inline void prepare_launch(const rondo_backend_op *op, void *const *args,
                                 groups_along(grid.z, kernel->group[2]);
     }
     out_launch->call.failed = NULL;
-}
-
-void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args) {
-    resolve_args(op, out_args);
-}
-
-void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args, struct rdo_cpu_launch *out_launch) {
-    prepare_launch(op, args, out_launch);
 }
 
 /* 0 if it was never measured. */
@@ -88,7 +83,7 @@ static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
 /* Never 0. */
 void rdo_cpu_estimate_launch(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large) {
     struct rdo_cpu_launch launch;
-    prepare_launch(op, NULL, &launch);
+    rdo_cpu_prepare_launch(op, NULL, &launch);
     uint64_t ps = estimated_ps(&launch);
     *out_ns = (ps != 0 ? ps / PS_PER_NS : launch.items / GUESS_ITEMS_A_NS) + NODE_NS;
     *out_is_large = launch.call.last > 1 && is_worth_sharing(&launch, ps);
@@ -202,8 +197,8 @@ static rondo_backend_result submit_launch(struct rdo_cpu_queue *queue, const ron
     if (op->arg_count > RONDO_MAX_PARAMS) {
         return rdo_cpu_fail(outcome, RONDO_BACKEND_NOT_RUN, 0, "a launch has too many arguments");
     }
-    resolve_args(op, args);
-    prepare_launch(op, args, &launch);
+    rdo_cpu_resolve_args(op, args);
+    rdo_cpu_prepare_launch(op, args, &launch);
     return run_with_word(queue, &launch, &failed, outcome);
 }
 
