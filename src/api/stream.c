@@ -72,38 +72,9 @@ uint64_t rondo_stream_id(rondo_stream *handle) {
 
 /* ---- launching ---- */
 
-/* The long way of a launch: every argument is looked at for what may be wrong or special with it. */
-static rondo_status launch(rdo_call *caller, const void *handle, rdo_kernel *kernel, rondo_grid grid,
-                           const rondo_arg *args, size_t arg_count) {
-    rdo_call call = *caller; /* by value, so that the short way keeps its own in registers */
-    rdo_access accesses[RONDO_MAX_PARAMS];
-    const void *values[RONDO_MAX_PARAMS];
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call.where.label, .kernel = kernel, .grid = grid};
-    rondo_status status;
-    if (kernel == NULL) {
-        status = rdo_fault_raise(&call.where, RONDO_STALE, handle == NULL ? "the kernel is null"
-                                                                          : "the kernel was released or never existed");
-    } else if (kernel->books != &call.engine->books) {
-        status = rdo_fault_raise(&call.where, RONDO_FOREIGN, "the kernel belongs to another device than the stream");
-    } else {
-        status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args, arg_count, accesses,
-                                 values);
-    }
-    return status == RONDO_OK ? rdo_issue(&call, &op) : rdo_refuse(&call, &op, status);
-}
-
-rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *handle, rondo_grid grid, const rondo_arg *args,
+rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid grid, const rondo_arg *args,
                           size_t arg_count, const char *label) {
-    rdo_call call;
-    rondo_status status;
-    RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_launch", label));
-    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
-    if (RDO_LIKELY(kernel != NULL)) call.where.kernel = kernel->name;
-    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &call.engine->books ||
-                     !rdo_launch_quickly(&call, kernel, &grid, args, arg_count, &status))) {
-        status = launch(&call, handle, kernel, grid, args, arg_count);
-    }
-    return rdo_call_end(&call, status);
+    return rdo_launch(stream, kernel, grid, args, arg_count, label);
 }
 
 /* ---- host calls ---- */

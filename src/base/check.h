@@ -45,4 +45,9 @@ _Noreturn void rdo_assert_failed(const char *statement, const char *file, int li
 #define RDO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define RDO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* For the few functions of the hot paths where the compiler decides otherwise: in line though large, out of line though
+ * called from one place only. */
+#define RDO_IN_LINE static inline __attribute__((always_inline))
+#define RDO_OUT_OF_LINE static __attribute__((noinline))
+
 #endif

@@ -30,14 +30,14 @@ void rdo_object_delete(uint64_t handle);
 
 /* What the handle stands for, NULL if nothing of that kind. */
 static inline void *rdo_object_find(rdo_object_kind kind, const void *handle) {
-    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, (uint64_t)(uintptr_t)handle);
+    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, sizeof(rdo_object), (uint64_t)(uintptr_t)handle);
     if (slot == NULL || atomic_load_explicit(&slot->kind, memory_order_relaxed) != (int)kind) return NULL;
     return atomic_load_explicit(&slot->object, memory_order_relaxed);
 }
 
 /* The same if `keeper`, whose lock the caller holds, keeps it: then it stays as long as that lock is held. */
 static inline void *rdo_object_find_kept(rdo_object_kind kind, const void *handle, const void *keeper) {
-    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, (uint64_t)(uintptr_t)handle);
+    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, sizeof(rdo_object), (uint64_t)(uintptr_t)handle);
     if (slot == NULL || atomic_load_explicit(&slot->keeper, memory_order_relaxed) != keeper) return NULL;
     return rdo_object_find(kind, handle);
 }

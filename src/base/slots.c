@@ -12,6 +12,7 @@ static rdo_slot *make_slot(rdo_slots *slots) {
     if (chunk == NULL) {
         chunk = rdo_alloc_zero(RDO_SLOT_CHUNK, slots->element_bytes);
         if (chunk == NULL) return NULL;
+        if (index < RDO_SLOT_CHUNK) atomic_init(&((rdo_slot *)(void *)chunk)->number, 1);
         atomic_store_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], chunk, memory_order_release);
     }
     rdo_slot *slot = (rdo_slot *)(void *)(chunk + slots->element_bytes * (index % RDO_SLOT_CHUNK));

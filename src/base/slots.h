@@ -6,6 +6,9 @@
  * ever used twice in a process.
  *
  *   number = generation (40 bits) << 24 | slot index (24 bits), never 0
+ *
+ * Slot 0 is never given out and has number 1, which names nothing: so looking up 0, the handle that users forget to
+ * fill in, needs no question of its own.
  */
 #ifndef RDO_BASE_SLOTS_H
 #define RDO_BASE_SLOTS_H
@@ -28,14 +31,14 @@ typedef struct rdo_slot {
 } rdo_slot;
 
 typedef struct rdo_slots {
+    _Atomic(char *) chunks[RDO_SLOT_CHUNKS];
     rdo_lock lock;
     size_t element_bytes;
-    uint32_t count; /* slots made so far */
+    uint32_t count; /* slots made so far, slot 0 included */
     rdo_slot *free;
-    _Atomic(char *) chunks[RDO_SLOT_CHUNKS];
 } rdo_slots;
 
-#define RDO_SLOTS_INIT(element) {.lock = RDO_LOCK_INIT(RDO_RANK_LEAF), .element_bytes = sizeof(element)}
+#define RDO_SLOTS_INIT(element) {.lock = RDO_LOCK_INIT(RDO_RANK_LEAF), .element_bytes = sizeof(element), .count = 1}
 
 /* A slot for a new thing, with the number it will have in *out_number. The number is looked up in vain until
  * rdo_slots_publish. NULL if there is no memory or all slots are in use. */
@@ -49,12 +52,13 @@ uint64_t rdo_slots_renew(rdo_slot *slot);
 /* Gives the slot back; its number was hidden before. */
 void rdo_slots_give(rdo_slots *slots, rdo_slot *slot);
 
-/* The slot that `number` names now, NULL if it names nothing any more. */
-static inline void *rdo_slots_find(rdo_slots *slots, uint64_t number) {
-    uint32_t index = (uint32_t)(number & 0xffffffu);
+/* The slot that `number` names now, NULL if it names nothing any more. The table's `element_bytes` is told anew, since
+ * the compiler then knows it. */
+static inline void *rdo_slots_find(rdo_slots *slots, size_t element_bytes, uint64_t number) {
+    size_t index = number & 0xffffffu;
     char *chunk = atomic_load_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], memory_order_acquire);
-    if (chunk == NULL || number == 0) return NULL;
-    rdo_slot *slot = (rdo_slot *)(void *)(chunk + slots->element_bytes * (index % RDO_SLOT_CHUNK));
+    if (chunk == NULL) return NULL;
+    rdo_slot *slot = (rdo_slot *)(void *)(chunk + element_bytes * (index % RDO_SLOT_CHUNK));
     return atomic_load_explicit(&slot->number, memory_order_acquire) == number ? slot : NULL;
 }
 

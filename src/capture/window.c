@@ -32,6 +32,7 @@ void rdo_window_clear(rdo_window *window) {
     FREE_LIST(&window->touched);
     FREE_LIST(&window->writes);
     FREE_LIST(&window->ops);
+    FREE_LIST(&window->holders);
     FREE_LIST(&window->notes);
     drop_references(&window->primed);
     drop_references(&window->retained);
@@ -57,6 +58,8 @@ const char *rdo_window_begin(rdo_window *window) {
     const char *refused = rdo_lifecycle_begin(&window->life);
     if (refused != NULL) return refused;
     drop_references(&window->primed);
+    memset(window->known_memories, 0, sizeof window->known_memories);
+    memset(window->known_kernels, 0, sizeof window->known_kernels);
     return NULL;
 }
 
@@ -72,9 +75,8 @@ void rdo_window_abort(rdo_window *window) {
 bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
     if (!rdo_window_is_recording(window) || low >= high) return true;
     if (!GROW(&window->writes, rdo_weak)) return false;
-    memory->recorded_by = window->id;
-    memory->recorded_low = low;
-    memory->recorded_high = high;
+    rdo_known *known = rdo_window_known_memory(window, memory->id);
+    if (known->memory_id == memory->id) *known = (rdo_known){memory->id, low, high};
     window->writes.data[window->writes.count++] = (rdo_weak){memory, {memory->id, low, high}};
     return true;
 }
@@ -118,10 +120,6 @@ void rdo_window_note(rdo_window *window, const rdo_request *request, uint64_t me
         return;
     }
     window->notes.data[window->notes.count++] = (rdo_note){*request, memory_id};
-}
-
-void rdo_window_note_refusal(rdo_window *window) {
-    if (rdo_window_is_recording(window)) rdo_window_fail(window, atomic_load(&window->life.refused));
 }
 
 void rdo_window_fail(rdo_window *window, rondo_status failure) {
@@ -210,8 +208,8 @@ bool rdo_window_check(const rdo_window *window) {
     if (!rdo_lifecycle_check(&window->life)) return false;
     if (!rdo_window_is_prepared(window) && window->primed.count != 0) return false;
     if (rdo_window_is_prepared(window) || window->id == 0) {
-        return window->ops.count == 0 && window->writes.count == 0 && window->touched.count == 0 &&
-               window->retained.count == 0 && window->failed == RONDO_OK;
+        return window->ops.count == 0 && window->holders.count == 0 && window->writes.count == 0 &&
+               window->touched.count == 0 && window->retained.count == 0 && window->failed == RONDO_OK;
     }
     return true;
 }

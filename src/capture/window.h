@@ -46,6 +46,16 @@ typedef RDO_LIST(rdo_memory *) rdo_memory_list;
 typedef RDO_LIST(rdo_op *) rdo_op_list;
 typedef RDO_LIST(rdo_note) rdo_note_list;
 
+/* What the window holds already of an allocation that recorded ops touch, so that it need not be noted again: a step
+ * touches the same few buffers again and again, and launches the same few kernels. Only a part is remembered; what was
+ * forgotten is noted once more, which does no harm. */
+typedef struct rdo_known {
+    uint64_t memory_id; /* its slice is touched; 0: nothing is known */
+    uint64_t low, high; /* this range is among the writes; none if low > high */
+} rdo_known;
+
+enum { RDO_KNOWN_MEMORIES = 64, RDO_KNOWN_KERNELS = 16 };
+
 /* How the window's own memory is named while it is open; 0 names none. */
 typedef struct rdo_window {
     rdo_lifecycle life;
@@ -53,6 +63,7 @@ typedef struct rdo_window {
     uint64_t begun_ns;        /* when it began to record */
     rdo_arena arena;          /* ops and all that they point to */
     rdo_op_list ops;
+    rdo_op_list holders;      /* those of the ops that hold a reference on their kernel, host call or event */
     rdo_weak_list writes;     /* what the recorded ops write */
     rdo_touch_list touched;
     rdo_memory_list primed;   /* staging that the warm-up was handed, held until begin */
@@ -62,6 +73,8 @@ typedef struct rdo_window {
     rondo_status failed;      /* the first failure, RONDO_OK while the window is whole */
     bool notes_lost;          /* there was no memory to note a reservation */
     bool defer_claims;        /* a one-call form runs the step itself if this fails, see graph/run.c */
+    rdo_known known_memories[RDO_KNOWN_MEMORIES];     /* by the lowest bits of the number */
+    const rdo_kernel *known_kernels[RDO_KNOWN_KERNELS]; /* of the holders; the same */
 } rdo_window;
 
 void rdo_window_init(rdo_window *window, rdo_captures *device);
@@ -91,15 +104,33 @@ static inline uint64_t rdo_window_owner(const rdo_window *window) {
 
 /* Gathering. Each does nothing outside its phase; false means that there is no memory, which dooms. */
 
-/* The two below, for what the window has not just remembered: a step touches the same few buffers again and again. */
+static inline rdo_known *rdo_window_known_memory(rdo_window *window, uint64_t memory_id) {
+    return &window->known_memories[memory_id % RDO_KNOWN_MEMORIES];
+}
+/* Whether recording an access, to plain bytes, would note nothing. */
+static inline bool rdo_window_knows(rdo_window *window, const rdo_access *access) {
+    const rdo_known *known = rdo_window_known_memory(window, access->id);
+    bool written = known->low == access->low && known->high == access->low + access->row_bytes;
+    return known->memory_id == access->id && (written || !rdo_access_writes(access));
+}
+static inline const rdo_kernel **rdo_window_known_kernel(rdo_window *window, const rdo_kernel *kernel) {
+    return &window->known_kernels[kernel->handle % RDO_KNOWN_KERNELS];
+}
+
+/* The values that were kept last: a step often launches with the same again. NULL if there are none. */
+static inline rdo_meta_block *rdo_window_last_pin(const rdo_window *window) {
+    return window->pins.count != 0 ? window->pins.blocks[window->pins.count - 1] : NULL;
+}
+
+/* The two below, for what is not known. */
 bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high);
 bool rdo_window_touch_new(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice);
 
 /* What a recorded operation writes, as keys that hold nothing [C4]. Device lock held. */
 static inline bool rdo_window_record(rdo_window *window, rdo_memory *memory, uint64_t low, uint64_t high) {
-    bool known =
-        memory->recorded_by == window->id && memory->recorded_low == low && memory->recorded_high == high;
-    return known || rdo_window_record_new(window, memory, low, high);
+    const rdo_known *known = rdo_window_known_memory(window, memory->id);
+    bool again = known->memory_id == memory->id && known->low == low && known->high == high;
+    return again || rdo_window_record_new(window, memory, low, high);
 }
 /* That a recorded operation was given bytes of this slice, of memory of `stream_id` [C5]. Device lock held. A slice
  * from outside the window is guarded from now on; one of the window itself is marked, so that the owner may still
@@ -108,16 +139,27 @@ static inline bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_
     bool known = page != NULL && page->slices[slice].noted == window->id && page->slices[slice].window != window->id;
     return known || rdo_window_touch_new(window, stream_id, page, slice);
 }
+/* The same by allocation, which is known from then on, unless it is of no bytes. */
+static inline bool rdo_window_touch_memory(rdo_window *window, const rdo_access *access) {
+    rdo_known *known = rdo_window_known_memory(window, access->id);
+    if (known->memory_id == access->id) return true;
+    if (!rdo_window_touch(window, access->memory->home_stream_id, access->page, access->slice)) return false;
+    *known = (rdo_known){access->id, 1, 0};
+    return true;
+}
 /* Holds staging of the warm-up until begin [C6]. Takes over the caller's reference if true. */
 bool rdo_window_prime(rdo_window *window, rdo_memory *staging);
 /* Host bytes that live with the window, then with the graph [C7]. Takes over the caller's reference if true. */
 bool rdo_window_retain(rdo_window *window, rdo_memory *staging);
 /* Notes a reservation, or a release (size RDO_NOTE_RELEASE), of the owner's warm-up [C6]. */
 void rdo_window_note(rdo_window *window, const rdo_request *request, uint64_t memory_id);
-/* Dooms a window that records, if work of its owner was refused where the window itself could not be told. */
-void rdo_window_note_refusal(rdo_window *window);
 /* Dooms the window; the first failure wins [C8]. */
 void rdo_window_fail(rdo_window *window, rondo_status failure);
+/* Dooms a window that records, if work of its owner was refused where the window itself could not be told. */
+static inline void rdo_window_note_refusal(rdo_window *window) {
+    rondo_status refused = atomic_load(&window->life.refused);
+    if (RDO_UNLIKELY(refused != RONDO_OK)) rdo_window_fail(window, refused);
+}
 
 /* Taking, as the window closes. Taken means moved: the second take is empty. */
 

@@ -102,8 +102,9 @@ typedef struct rdo_graph {
     rdo_lock update_lock;      /* one update at a time; of the queues' rank */
     uint64_t address;          /* of the graph itself, see invariant 2 */
     rdo_arena arena;           /* the recorded ops */
-    rdo_op **recorded;         /* as recorded: hold the counts on kernels, host calls, events */
+    rdo_op **recorded;         /* as recorded */
     uint64_t recorded_count;
+    rdo_op_list holders;       /* of those, the ones that hold a reference on their kernel, host call or event */
     rdo_program *program;      /* under invariant 4 */
     _Atomic(rdo_store *) fast_home; /* the only store with memory of the program if it may run fast, else NULL */
     rdo_patch *patches, **patch_end; /* in order; under the device lock */

@@ -198,12 +198,14 @@ static void commit(rdo_call *call, rdo_graph *graph) {
     graph->arena = window->arena;
     graph->recorded = window->ops.data;
     graph->recorded_count = window->ops.count;
+    graph->holders = window->holders;
     graph->retained = rdo_window_take_retained(window);
     for (size_t i = 0; i < graph->retained.count; i++) graph->holder.host_bytes += graph->retained.data[i]->size;
     graph->pins = window->pins;
     for (size_t i = 0; i < graph->pins.count; i++) graph->metadata_bytes += graph->pins.blocks[i]->size_bytes;
     window->arena = (rdo_arena){0};
     window->ops = (rdo_op_list){0};
+    window->holders = (rdo_op_list){0};
     window->pins = (rdo_meta_pins){0};
     (void)rdo_window_end(window, call->stream->id, &end);
     rdo_window_clear(window); /* claims stay as they were: recording was invisible to them [C15] */
@@ -247,7 +249,7 @@ static void finish_graph(rdo_return *item) {
         rdo_page_unguard(graph->guards.data[i].page, graph->guards.data[i].slice);
     }
     for (size_t i = 0; i < graph->retained.count; i++) rdo_memory_unref(graph->retained.data[i]);
-    rdo_ops_drop(engine, graph->recorded, graph->recorded_count);
+    rdo_ops_drop(engine, graph->holders.data, graph->holders.count);
     rdo_meta_release(&engine->meta, &graph->pins);
     rdo_books_remove_holder(&engine->books, &graph->holder);
     engine->books.children--;
@@ -257,6 +259,7 @@ static void finish_graph(rdo_return *item) {
     rdo_free(graph->retained.data);
     rdo_free(graph->labels);
     rdo_free(graph->recorded);
+    rdo_free(graph->holders.data);
     rdo_arena_clear(&graph->arena);
     rdo_free(graph);
 }

@@ -263,7 +263,7 @@ static rondo_status check_span(const updating *u, const rdo_op *op, const rondo_
     rdo_text_add(&text, "node %llu, parameter '%s'", (unsigned long long)u->where.op_index, known->name);
     RDO_TRY(rdo_args_access(&u->where, &u->graph->engine->books, NULL, update->span, RDO_SPAN_DEVICE,
                             (uint32_t)known->kind, what, out_access));
-    if (known->align_bytes > 1 && (out_access->low & (known->align_bytes - 1)) != 0) {
+    if (!rdo_param_is_aligned(known, out_access->low)) {
         REFUSE(RONDO_INVALID, "%s starts at byte %llu, which is no multiple of its alignment %u", what,
                (unsigned long long)out_access->low, known->align_bytes);
     }

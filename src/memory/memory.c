@@ -37,7 +37,7 @@ rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id
     memory->address = 0;
     memory->refs = 1;
     memory->uses = memory->maps = 0;
-    memory->window = memory->listed_by = memory->recorded_by = 0;
+    memory->window = memory->listed_by = 0;
     RDO_ASSERT(rdo_claims_untouched(&memory->claims)); /* cleared when the last allocation ended */
     memory->usage = RONDO_USAGE_GENERAL;
     memory->host = memory->imported = memory->staging = false;

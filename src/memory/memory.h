@@ -56,7 +56,6 @@ struct rdo_memory {
     uint32_t uses;      /* running operations of other queues */
     uint32_t maps;
     uint64_t window;    /* allocated inside this window, 0: inside none */
-    uint64_t recorded_by, recorded_low, recorded_high; /* the range that a window remembered last, and which window */
     uint64_t listed_by; /* the list that it was put on last, so that it is put there once */
     rdo_claims claims;
     rondo_usage usage;
@@ -70,7 +69,7 @@ extern rdo_slots rdo_memories;
 /* The record that `buffer` names, NULL if it names none any more. Needs no lock; only its atomic fields may be
  * looked at, unless invariant 3 or the device lock of its books keeps it as it is. */
 static inline rdo_memory *rdo_memory_find(rondo_buffer buffer) {
-    return (rdo_memory *)rdo_slots_find(&rdo_memories, buffer.id);
+    return (rdo_memory *)rdo_slots_find(&rdo_memories, sizeof(rdo_memory), buffer.id);
 }
 
 static inline rdo_books *rdo_memory_books(const rdo_memory *memory) {

@@ -78,7 +78,7 @@ static rondo_status check_buffer(const rdo_where *where, rdo_books *books, const
         return rdo_args_access(where, books, own, arg->span, RDO_SPAN_DEVICE, (uint32_t)param->kind,
                                argument_name(what, sizeof what, param->name), out);
     }
-    if (RDO_UNLIKELY(param->align_bytes > 1 && (out->low & (param->align_bytes - 1)) != 0)) {
+    if (RDO_UNLIKELY(!rdo_param_is_aligned(param, out->low))) {
         REFUSE(RONDO_INVALID, "argument '%s' starts at byte %llu, which is no multiple of its alignment %u",
                param->name, (unsigned long long)out->low, param->align_bytes);
     }

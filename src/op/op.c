@@ -37,23 +37,6 @@ bool rdo_op_is_nothing(const rdo_op *op) {
     }
 }
 
-/* All in one piece: what is played together lies together. */
-rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count,
-                   const char *label) {
-    size_t accesses_bytes = access_count * sizeof(rdo_access), values_bytes = value_count * sizeof(void *);
-    size_t label_bytes = label != NULL ? strlen(label) + 1 : 0;
-    rdo_op *op = rdo_arena_take(arena, sizeof *op + accesses_bytes + values_bytes + label_bytes);
-    if (op == NULL) return NULL;
-    op->kind = kind;
-    op->access_count = access_count;
-    op->accesses = (rdo_access *)(op + 1);
-    op->label = NULL;
-    char *rest = (char *)op->accesses + accesses_bytes;
-    if (kind == RONDO_NODE_LAUNCH) op->values = (const void **)(void *)rest;
-    if (label != NULL) op->label = memcpy(rest + values_bytes, label, label_bytes);
-    return op;
-}
-
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op) {
     uint32_t values = op->kind == RONDO_NODE_LAUNCH ? op->kernel->param_count : 0;
     rdo_op *copy = rdo_op_new(arena, op->kind, op->access_count, values, op->label);

@@ -10,7 +10,10 @@
 #include <rondo/host.h>
 #include <rondo/stream.h>
 
+#include <string.h>
+
 #include "base/arena.h"
+#include "base/check.h"
 #include "memory/page.h"
 #include "op/kernel.h"
 
@@ -113,9 +116,21 @@ const char *rdo_op_name(rondo_node_kind kind);
 bool rdo_op_is_nothing(const rdo_op *op);
 
 /* An op in `arena` with room for its accesses and, if it is a launch, for `value_count` values, and with a copy of the
- * label, which may be NULL; the rest is up to the caller. NULL without memory. */
-rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count,
-                   const char *label);
+ * label, which may be NULL; the rest is up to the caller. All but the label is in one piece: what is played together
+ * lies together. NULL without memory. */
+static inline rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count,
+                                 const char *label) {
+    size_t accesses_bytes = access_count * sizeof(rdo_access);
+    rdo_op *op = rdo_arena_take(arena, sizeof *op + accesses_bytes + value_count * sizeof(void *));
+    if (RDO_UNLIKELY(op == NULL)) return NULL;
+    op->kind = kind;
+    op->access_count = access_count;
+    op->accesses = (rdo_access *)(op + 1);
+    op->label = label;
+    if (kind == RONDO_NODE_LAUNCH) op->values = (const void **)(void *)(op->accesses + access_count);
+    if (label != NULL) op->label = rdo_arena_copy(arena, label, strlen(label) + 1);
+    return op->label == NULL && label != NULL ? NULL : op;
+}
 /* A copy of the op, and of everything it points to but objects with counts of their own, in `arena`; NULL
  * without memory. Value bytes are not copied: the caller puts them where it wants them. */
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op);

@@ -44,27 +44,21 @@ rondo_status rdo_check_caller(const rdo_engine *engine, const rdo_where *where) 
     return RONDO_OK;
 }
 
-rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation, const char *label) {
-    rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
-    call->where = (rdo_where){.operation = operation, .label = label, .op_index = RONDO_NO_INDEX};
-    if (RDO_UNLIKELY(stream == NULL)) {
-        if (rdo_in_work()) {
-            return rdo_fault_raise(&call->where, RONDO_REENTRANT, "called from inside a kernel or a host call");
-        }
-        return rdo_fault_raise(&call->where, RONDO_STALE, handle == NULL ? "the stream is null"
-                                                                         : "the stream was released or never existed");
+rondo_status rdo_call_not_entered(const rdo_call *call, const void *handle, const rdo_stream *stream) {
+    rdo_where where = call->where;
+    if (stream != NULL) {
+        where.stream_id = stream->id;
+        return rdo_check_caller(stream->engine, &where);
     }
-    call->where.stream_id = stream->id;
-    RDO_TRY(rdo_check_caller(stream->engine, &call->where));
-    call->stream = stream;
-    call->engine = stream->engine;
-    call->queue = stream->queue;
-    rdo_lock_take(&call->queue->lock);
-    if (RDO_UNLIKELY(rdo_call_records(call))) {
-        call->where.op_index = call->queue->window.ops.count;
-        rdo_window_note_refusal(&call->queue->window);
-    }
-    return RONDO_OK;
+    if (rdo_in_work()) return rdo_fault_raise(&where, RONDO_REENTRANT, "called from inside a kernel or a host call");
+    return rdo_fault_raise(&where, RONDO_STALE, handle == NULL ? "the stream is null"
+                                                               : "the stream was released or never existed");
+}
+
+void rdo_call_enter_window(rdo_call *call) {
+    if (!rdo_call_owns(call)) return;
+    call->where.op_index = call->queue->window.ops.count;
+    rdo_window_note_refusal(&call->queue->window);
 }
 
 rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label) {
@@ -80,15 +74,11 @@ void rdo_call_refused(const void *handle, rondo_status refusal) {
     rdo_captures_refused(&stream->engine->captures, stream->id, refusal);
 }
 
-rondo_status rdo_call_end(rdo_call *call, rondo_status status) {
+/* A host call may have released the very stream that this call is on: then only the pin keeps the engine. */
+rondo_status rdo_call_end_busy(rdo_call *call, rondo_status status) {
     rdo_engine *engine = call->engine;
-    /* A host call may have released the very stream that this call is on: then only the pin keeps the engine. */
-    bool pinned = rdo_engine_unsettled(engine) || status != RONDO_OK;
-    if (RDO_UNLIKELY(pinned)) rdo_engine_pin(engine);
+    rdo_engine_pin(engine);
     rdo_lock_give(&call->queue->lock);
-    RDO_LOCK_THEN_LOOK();
-    if (RDO_LIKELY(!pinned && !rdo_engine_unsettled(engine))) return status;
-    if (!pinned) rdo_engine_pin(engine);
     rdo_engine_settle_pinned(engine);
     rdo_log_failure(status);
     return status;

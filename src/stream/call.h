@@ -14,8 +14,29 @@ typedef struct rdo_call {
 /* Finds the stream, refuses what no call may do (from inside a kernel, after a fork), takes the queue's lock, waits for
  * what is pending on the queue. `handle` is the stream's public one. */
 rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label);
-/* The same without the wait. */
-rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation, const char *label);
+
+/* Parts of rdo_call_enter: why the call cannot begin; what else there is to do at its beginning while a stream of its
+ * queue records. */
+rondo_status rdo_call_not_entered(const rdo_call *call, const void *handle, const rdo_stream *stream);
+void rdo_call_enter_window(rdo_call *call);
+
+/* The same without the wait. It and rdo_call_end are here because every call, however short, goes through both. */
+static inline rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation,
+                                          const char *label) {
+    rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
+    call->where = (rdo_where){.operation = operation, .label = label, .op_index = RONDO_NO_INDEX};
+    if (RDO_UNLIKELY(stream == NULL || rdo_in_work() || stream->engine->fork_epoch != rdo_fork_epoch)) {
+        return rdo_call_not_entered(call, handle, stream);
+    }
+    call->where.stream_id = stream->id;
+    call->stream = stream;
+    call->engine = stream->engine;
+    call->queue = stream->queue;
+    rdo_lock_take(&call->queue->lock);
+    if (RDO_UNLIKELY(rdo_window_is_recording(&call->queue->window))) rdo_call_enter_window(call);
+    return RONDO_OK;
+}
+
 /* The same for work, which may be left pending, and belongs into the window if the stream records: refused inside of a
  * kernel or host call, it dooms that window [C8]. */
 void rdo_call_refused(const void *handle, rondo_status refusal);
@@ -25,8 +46,17 @@ static inline rondo_status rdo_call_begin_work(rdo_call *call, const void *handl
     if (RDO_UNLIKELY(status != RONDO_OK)) rdo_call_refused(handle, status);
     return status;
 }
+
 /* Gives the lock back, settles, logs a failure. Returns `status`. */
-rondo_status rdo_call_end(rdo_call *call, rondo_status status);
+rondo_status rdo_call_end_busy(rdo_call *call, rondo_status status);
+static inline rondo_status rdo_call_end(rdo_call *call, rondo_status status) {
+    rdo_engine *engine = call->engine;
+    if (RDO_UNLIKELY(rdo_engine_unsettled(engine) || status != RONDO_OK)) return rdo_call_end_busy(call, status);
+    rdo_lock_give(&call->queue->lock);
+    RDO_LOCK_THEN_LOOK();
+    if (RDO_UNLIKELY(rdo_engine_unsettled(engine))) rdo_engine_settle(engine);
+    return RONDO_OK;
+}
 
 /* The same checks for calls that are not on a stream. */
 rondo_status rdo_check_caller(const rdo_engine *engine, const rdo_where *where);

@@ -96,7 +96,7 @@ void rdo_capture_leave(rdo_queue *queue, rondo_status reason) {
         }
         rdo_free(writes.data);
     }
-    rdo_ops_drop(engine, window->ops.data, window->ops.count);
+    rdo_ops_drop(engine, window->holders.data, window->holders.count);
     rdo_meta_discard(&engine->meta, &window->pins);
     uint64_t id = window->id;
     rdo_window_abort(window); /* gives guards back, so it comes before the slices lose their window */

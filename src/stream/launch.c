@@ -1,6 +1,11 @@
-/* The short way of a launch. It decides nothing by itself: wherever an argument, a claim, a stranger's window,
- * pending work or another queue could matter it gives up before anything happened, and the long way takes over. */
+/* Launches. The long way looks at every argument for what may be wrong or special with it, and issues the launch like
+ * any other operation.
+ *
+ * The short way is what most launches are: all memory at home, all arguments plainly good, no claim, nobody waiting, no
+ * window but the caller's own. It decides nothing by itself: wherever anything else could matter it gives up before
+ * anything happened, and the long way takes over. */
 #include "base/check.h"
+#include "op/args.h"
 #include "stream/submit.h"
 
 /* A launch being put together. */
@@ -23,7 +28,7 @@ static inline rdo_memory *plain_buffer(const rdo_store *own, const rondo_param *
     if (RDO_UNLIKELY(memory == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) != own)) return NULL;
     uint64_t low = arg->span.offset_bytes, size = size_of(memory, arg), whole = memory->size;
     bool good = arg->value == NULL && !memory->host && low <= whole && size <= whole - low &&
-                (param->align_bytes <= 1 || (low & (param->align_bytes - 1)) == 0);
+                rdo_param_is_aligned(param, low);
     return RDO_LIKELY(good) ? memory : NULL;
 }
 
@@ -56,20 +61,16 @@ static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kerne
 
 static inline bool plain_grid(const rondo_grid *grid) {
     uint64_t plane, items;
-    bool fits = !__builtin_mul_overflow(grid->x, grid->y, &plane) && !__builtin_mul_overflow(plane, grid->z, &items);
-    return fits && items != 0;
+    if (RDO_UNLIKELY(__builtin_mul_overflow(grid->x, grid->y, &plane))) return false;
+    if (RDO_UNLIKELY(__builtin_mul_overflow(plane, grid->z, &items))) return false;
+    return items != 0;
 }
 
-static void fill_accesses(const quick *q, const rdo_kernel *kernel, rdo_access *accesses) {
-    uint32_t done = 0;
-    for (uint32_t i = 0; i < kernel->param_count; i++) {
-        const rondo_arg *arg = &q->args[i];
-        if (!rdo_param_is_buffer(&kernel->params[i])) continue;
-        rdo_memory *memory = q->memories[done];
-        rdo_access_fill(&accesses[done], memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
-                        (uint32_t)kernel->params[i].kind);
-        accesses[done++].param = (uint16_t)i;
-    }
+static inline void fill_access(rdo_access *access, const rdo_kernel *kernel, uint32_t param, const rondo_arg *arg,
+                               rdo_memory *memory) {
+    rdo_access_fill(access, memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
+                    (uint32_t)kernel->params[param].kind);
+    access->param = (uint16_t)param;
 }
 
 /* The launch as an op, for whoever has to deal with its failure; `accesses` has room for its own. */
@@ -77,13 +78,16 @@ static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, const rondo_grid *
                     rdo_access *accesses) {
     rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = *grid};
     op.accesses = accesses;
-    op.access_count = q->buffers;
-    fill_accesses(q, kernel, accesses);
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        if (!rdo_param_is_buffer(&kernel->params[i])) continue;
+        fill_access(&accesses[op.access_count], kernel, i, &q->args[i], q->memories[op.access_count]);
+        op.access_count++;
+    }
     return op;
 }
 
-static rondo_status finish(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
-                           rondo_backend_result result, const rondo_backend_outcome *outcome) {
+RDO_OUT_OF_LINE rondo_status finish(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
+                                    rondo_backend_result result, const rondo_backend_outcome *outcome) {
     rdo_access accesses[RONDO_MAX_PARAMS];
     rdo_op op = op_of(call, kernel, grid, q, accesses);
     return rdo_finish_played(call, &op, result, outcome);
@@ -95,18 +99,63 @@ static rondo_status refuse(rdo_call *call, rdo_kernel *kernel, const rondo_grid 
     return rdo_refuse_to_record(call, &op);
 }
 
-/* The launch as an op of the caller's window, made where it stays. */
-static rondo_status keep(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q) {
-    rdo_arena *arena = &call->queue->window.arena;
-    rdo_op *op = rdo_op_new(arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, call->where.label);
+/* ---- recording ---- */
+
+/* The values of a launch are kept in one block; this is where the launch finds them in the block that was kept last, as
+ * long as they are the same. */
+static inline const uint8_t *last_values(const rdo_window *window, const rdo_kernel *kernel) {
+    const rdo_meta_block *block = rdo_window_last_pin(window);
+    return block != NULL && block->size_bytes == kernel->values_bytes ? block->bytes : NULL;
+}
+
+/* Fills in accesses and values of an op of the window. True if the window holds these and the kernel already. */
+static inline bool fill_op(rdo_window *window, rdo_op *op, const quick *q) {
+    const rdo_kernel *kernel = op->kernel;
+    const uint8_t *kept = last_values(window, kernel);
+    bool known = *rdo_window_known_kernel(window, kernel) == kernel;
+    rdo_access *access = op->accesses;
+    rdo_memory *const *memory = q->memories;
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        const rondo_param *param = &kernel->params[i];
+        if (rdo_param_is_buffer(param)) {
+            op->values[i] = NULL;
+            fill_access(access, kernel, i, &q->args[i], *memory++);
+            known &= rdo_window_knows(window, access++);
+        } else if (kept != NULL && rdo_value_is_same(kept, q->values[i], param->size_bytes)) {
+            op->values[i] = kept;
+            kept += rdo_param_room(param);
+        } else {
+            op->values[i] = q->values[i];
+            kept = NULL;
+            known = false;
+        }
+    }
+    return known;
+}
+
+/* Whether no input can have a claim, and no work of other streams is under way on this queue's memory. */
+static inline bool is_undisturbed(const rdo_queue *queue) {
+    return atomic_load(&queue->engine->books.claimed) == 0 && atomic_load(&queue->store.foreign) == 0 &&
+           queue->pending == NULL;
+}
+
+/* The launch as an op of the caller's window, made where it stays. The device lock is needed only for what the window
+ * does not hold yet. */
+RDO_OUT_OF_LINE rondo_status keep(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q) {
+    rdo_window *window = &call->queue->window;
+    rdo_op *op = rdo_op_new(&window->arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, call->where.label);
     if (RDO_UNLIKELY(op == NULL)) return refuse(call, kernel, grid, q);
     op->kernel = kernel;
     op->grid = *grid;
     op->own_values = 0;
-    fill_accesses(q, kernel, op->accesses);
-    for (uint32_t i = 0; i < kernel->param_count; i++) op->values[i] = q->values[i];
-    return rdo_record_placed(call, op, true);
+    bool known = fill_op(window, op, q) && is_undisturbed(call->queue) && window->ops.count < window->ops.capacity;
+    if (RDO_UNLIKELY(!known)) return rdo_record_placed(call, op, true);
+    window->ops.data[window->ops.count++] = op;
+    rdo_count_own(&call->queue->recorded);
+    return RONDO_OK;
 }
+
+/* ---- playing ---- */
 
 /* Runs the launch, unless a claim or another queue could matter. */
 static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
@@ -140,8 +189,9 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
     return ran;
 }
 
-bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
-                        size_t arg_count, rondo_status *out_status) {
+/* False, and nothing happened, if anything is out of the ordinary. True: it ran or was kept, *out_status says how. */
+RDO_IN_LINE bool launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
+                                size_t arg_count, rondo_status *out_status) {
     quick q;
     const rdo_window *window = &call->queue->window;
     q.args = args;
@@ -153,4 +203,37 @@ bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
     if (!rdo_call_owns(call)) return false;
     *out_status = keep(call, kernel, grid, &q);
     return true;
+}
+
+/* The call by value, so that the short way keeps its own in registers. */
+static rondo_status launch_carefully(rdo_call call, const void *handle, rdo_kernel *kernel, rondo_grid grid,
+                                     const rondo_arg *args, size_t arg_count) {
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    const void *values[RONDO_MAX_PARAMS];
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call.where.label, .kernel = kernel, .grid = grid};
+    rondo_status status;
+    if (kernel == NULL) {
+        status = rdo_fault_raise(&call.where, RONDO_STALE, handle == NULL ? "the kernel is null"
+                                                                          : "the kernel was released or never existed");
+    } else if (kernel->books != &call.engine->books) {
+        status = rdo_fault_raise(&call.where, RONDO_FOREIGN, "the kernel belongs to another device than the stream");
+    } else {
+        status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args, arg_count, accesses,
+                                 values);
+    }
+    return status == RONDO_OK ? rdo_issue(&call, &op) : rdo_refuse(&call, &op, status);
+}
+
+rondo_status rdo_launch(const void *stream, const void *handle, rondo_grid grid, const rondo_arg *args,
+                        size_t arg_count, const char *label) {
+    rdo_call call;
+    rondo_status status;
+    RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_launch", label));
+    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
+    if (RDO_LIKELY(kernel != NULL)) call.where.kernel = kernel->name;
+    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &call.engine->books ||
+                     !launch_quickly(&call, kernel, &grid, args, arg_count, &status))) {
+        status = launch_carefully(call, handle, kernel, grid, args, arg_count);
+    }
+    return rdo_call_end(&call, status);
 }

@@ -74,13 +74,13 @@ static rondo_status check_inputs(rdo_call *call, const rdo_op *op) {
 static bool holds_values(const rdo_meta_block *block, const rdo_op *op) {
     const rdo_kernel *kernel = op->kernel;
     const uint8_t *at = block->bytes;
-    bool same = block->size_bytes == kernel->values_bytes;
-    for (uint32_t i = 0; i < kernel->param_count && same; i++) {
+    if (block->size_bytes != kernel->values_bytes) return false;
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
         if (op->values[i] == NULL) continue;
-        same = memcmp(at, op->values[i], kernel->params[i].size_bytes) == 0;
+        if (!rdo_value_is_same(at, op->values[i], kernel->params[i].size_bytes)) return false;
         at += rdo_param_room(&kernel->params[i]);
     }
-    return same;
+    return true;
 }
 
 static rdo_meta_block *intern_values(rdo_engine *engine, rdo_window *window, const rdo_op *op) {
@@ -98,12 +98,10 @@ static rdo_meta_block *intern_values(rdo_engine *engine, rdo_window *window, con
     return rdo_meta_intern(&engine->meta, RDO_META_CAPTURE, room, bytes, &window->pins);
 }
 
-/* Device lock held: one block for all values of a launch, shared by all launches with the same values [M8]. A step
- * often launches with the same values again and again, so the last block is looked at first. */
+/* Device lock held: one block for all values of a launch, shared by all launches with the same values [M8]. */
 static bool keep_values(rdo_engine *engine, rdo_window *window, rdo_op *op) {
-    const rdo_meta_pins *pins = &window->pins;
     if (op->kernel->values_bytes == 0) return true;
-    rdo_meta_block *block = pins->count != 0 ? pins->blocks[pins->count - 1] : NULL;
+    rdo_meta_block *block = rdo_window_last_pin(window);
     if (block == NULL || !holds_values(block, op)) block = intern_values(engine, window, op);
     if (block == NULL) return false;
     uint8_t *at = block->bytes;
@@ -119,7 +117,7 @@ static bool keep_values(rdo_engine *engine, rdo_window *window, rdo_op *op) {
 static bool hold_memory(rdo_window *window, const rdo_op *op) {
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        if (!rdo_window_touch(window, access->memory->home_stream_id, access->page, access->slice)) return false;
+        if (!rdo_window_touch_memory(window, access)) return false;
         if (!rdo_access_writes(access) || access->row_bytes == 0) continue;
         /* A temporary of an appended graph: its record may stand for a stranger by now, who must not be claimed. */
         if (access->memory->id != access->id) continue;
@@ -131,10 +129,23 @@ static bool hold_memory(rdo_window *window, const rdo_op *op) {
     return true;
 }
 
-static void hold_objects(const rdo_op *op) {
-    if (op->kind == RONDO_NODE_LAUNCH) op->kernel->refs++;
-    if (op->kind == RONDO_NODE_HOST_CALL) op->host->refs++;
-    if (rdo_op_is_event(op)) op->event->refs++;
+/* Device lock held: what the op is about stays as long as the window, and then the graph. */
+static bool hold_object(rdo_window *window, rdo_op *op) {
+    rdo_op_list *holders = &window->holders;
+    bool has_object = op->kind == RONDO_NODE_LAUNCH || op->kind == RONDO_NODE_HOST_CALL || rdo_op_is_event(op);
+    if (!has_object) return true;
+    if (op->kind == RONDO_NODE_LAUNCH && *rdo_window_known_kernel(window, op->kernel) == op->kernel) return true;
+    if (!rdo_grow(&holders->data, &holders->capacity, holders->count + 1, sizeof(rdo_op *))) return false;
+    holders->data[holders->count++] = op;
+    if (op->kind == RONDO_NODE_LAUNCH) {
+        op->kernel->refs++;
+        *rdo_window_known_kernel(window, op->kernel) = op->kernel;
+    } else if (op->kind == RONDO_NODE_HOST_CALL) {
+        op->host->refs++;
+    } else {
+        op->event->refs++;
+    }
+    return true;
 }
 
 /* Device lock held: all or nothing, but for guards and keys of an op that then is not kept, which do no harm. */
@@ -142,8 +153,7 @@ static bool keep(rdo_call *call, rdo_op *op) {
     rdo_window *window = &call->queue->window;
     if (!rdo_grow(&window->ops.data, &window->ops.capacity, window->ops.count + 1, sizeof(rdo_op *))) return false;
     if (op->kind == RONDO_NODE_LAUNCH && !keep_values(call->engine, window, op)) return false;
-    if (!hold_memory(window, op)) return false;
-    hold_objects(op);
+    if (!hold_memory(window, op) || !hold_object(window, op)) return false;
     window->ops.data[window->ops.count++] = op;
     return true;
 }

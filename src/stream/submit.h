@@ -7,11 +7,9 @@
 /* Issues an op whose arguments are valid. Queue lock held. */
 rondo_status rdo_issue(rdo_call *call, rdo_op *op);
 
-/* The short way of a launch, which is what most launches are: all memory at home, all arguments plainly good, no claim,
- * nobody waiting, no window but the caller's own. False, and nothing happened, if anything is out of the ordinary: then
- * the long way decides what it means. True: it ran or was kept, *out_status says how. Queue lock held. */
-bool rdo_launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
-                        size_t arg_count, rondo_status *out_status);
+/* All of rondo_launch. */
+rondo_status rdo_launch(const void *stream, const void *kernel, rondo_grid grid, const rondo_arg *args,
+                        size_t arg_count, const char *label);
 /* What the end of a played op means; device lock not held. */
 rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_result result,
                                const rondo_backend_outcome *outcome);

@@ -41,13 +41,13 @@ static void a_number_is_found_from_publish_to_hide(void **state) {
     (void)state;
     thing *t = take(&number);
     assert_true(number != 0);
-    assert_null(rdo_slots_find(&slots, number));
+    assert_null(rdo_slots_find(&slots, sizeof(thing), number));
     rdo_slots_publish(&t->slot, number);
-    assert_ptr_equal(rdo_slots_find(&slots, number), t);
+    assert_ptr_equal(rdo_slots_find(&slots, sizeof(thing), number), t);
     rdo_slots_hide(&t->slot);
-    assert_null(rdo_slots_find(&slots, number));
+    assert_null(rdo_slots_find(&slots, sizeof(thing), number));
     rdo_slots_give(&slots, &t->slot);
-    assert_null(rdo_slots_find(&slots, number));
+    assert_null(rdo_slots_find(&slots, sizeof(thing), number));
 }
 
 /* [E2] A stale number finds nothing, though its slot stands for something else by now. */
@@ -60,8 +60,8 @@ static void a_stale_number_finds_nothing(void **state) {
     assert_ptr_equal(take(&second), t);
     rdo_slots_publish(&t->slot, second);
     assert_true(first != second);
-    assert_null(rdo_slots_find(&slots, first));
-    assert_ptr_equal(rdo_slots_find(&slots, second), t);
+    assert_null(rdo_slots_find(&slots, sizeof(thing), first));
+    assert_ptr_equal(rdo_slots_find(&slots, sizeof(thing), second), t);
     give(t);
 }
 
@@ -69,12 +69,12 @@ static void a_stale_number_finds_nothing(void **state) {
 static void numbers_that_never_existed_find_nothing(void **state) {
     uint64_t number;
     (void)state;
-    assert_null(rdo_slots_find(&slots, 0));
-    assert_null(rdo_slots_find(&slots, UINT64_MAX));
+    assert_null(rdo_slots_find(&slots, sizeof(thing), 0));
+    assert_null(rdo_slots_find(&slots, sizeof(thing), UINT64_MAX));
     thing *t = take(&number);
     rdo_slots_publish(&t->slot, number);
-    assert_null(rdo_slots_find(&slots, 0)); /* the chunk of slot 0 exists now */
-    for (uint64_t bit = 1; bit != 0; bit <<= 1) assert_null(rdo_slots_find(&slots, number ^ bit));
+    assert_null(rdo_slots_find(&slots, sizeof(thing), 0)); /* the chunk of slot 0 exists now */
+    for (uint64_t bit = 1; bit != 0; bit <<= 1) assert_null(rdo_slots_find(&slots, sizeof(thing), number ^ bit));
     give(t);
 }
 
@@ -88,7 +88,7 @@ static void a_slot_without_generations_left_is_retired(void **state) {
     assert_ptr_equal(take(&number), t);
     assert_true(number == (last_generation << 24 | t->slot.index));
     rdo_slots_publish(&t->slot, number);
-    assert_ptr_equal(rdo_slots_find(&slots, number), t);
+    assert_ptr_equal(rdo_slots_find(&slots, sizeof(thing), number), t);
     give(t);
     thing *other = take(&next);
     assert_ptr_not_equal(other, t);
@@ -109,24 +109,24 @@ static void many_slots_are_told_apart(void **state) {
         rdo_slots_publish(&t->slot, numbers[i]);
     }
     for (int i = 0; i < MANY; i++) {
-        const thing *t = rdo_slots_find(&slots, numbers[i]);
+        const thing *t = rdo_slots_find(&slots, sizeof(thing), numbers[i]);
         assert_non_null(t);
         assert_int_equal(t->value, i);
     }
-    for (int i = 0; i < MANY; i++) give(rdo_slots_find(&slots, numbers[i]));
-    for (int i = 0; i < MANY; i++) assert_null(rdo_slots_find(&slots, numbers[i]));
+    for (int i = 0; i < MANY; i++) give(rdo_slots_find(&slots, sizeof(thing), numbers[i]));
+    for (int i = 0; i < MANY; i++) assert_null(rdo_slots_find(&slots, sizeof(thing), numbers[i]));
     free(numbers);
 }
 
 /* [E3] */
 static void without_memory_there_is_no_slot_and_nothing_is_lost(void **state) {
-    uint64_t number = 42, count = 0;
+    uint64_t number = 42, count;
     (void)state;
     starve(0, true);
     assert_null(rdo_slots_take(&slots, &number));
     assert_int_equal(feed(), 1);
     assert_int_equal(number, 42);
-    for (; count < RDO_SLOT_CHUNK; count++) take(&number);
+    for (count = 1; count < RDO_SLOT_CHUNK; count++) take(&number); /* slot 0 is never given out */
     starve(0, true);
     assert_null(rdo_slots_take(&slots, &number)); /* a second chunk would be needed */
     feed();
