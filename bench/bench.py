@@ -146,8 +146,13 @@ def between_marks(trace):
     return sections
 
 
+MORE_REPLAYS = 1900  # as quiet.c has it
+
+
 def count_calls(program, results):
-    """System calls of warm replays, in the even sections; of the first replay after a rest, in the odd ones."""
+    """Each graph has three sections: a few warm replays, many, and the first after a rest. A mark stops the caller for
+    so long that a worker may go to sleep and be woken; so what a replay asks of the system is what many ask more than a
+    few."""
     names = ("quiet/system calls a replay", "quiet/wakes after a park")
     with tempfile.NamedTemporaryFile("r") as trace:
         try:
@@ -157,14 +162,14 @@ def count_calls(program, results):
         except (OSError, subprocess.TimeoutExpired):
             reason = "strace is missing; on Debian: apt-get install strace"
         sections = between_marks(trace.read())
-    if not reason and len(sections) < 2:
+    if not reason and len(sections) < 3:
         reason = "strace saw no marks"
     if reason:
         results.skipped.update({name: reason for name in names})
         return
-    warm = max(len(lines) for lines in sections[0::2])
-    wakes = max(sum("FUTEX_WAKE" in line for line in lines) for lines in sections[1::2])
-    results.counts.setdefault(names[0], []).append(warm / 100)
+    more = max(len(many) - len(few) for few, many in zip(sections[0::3], sections[1::3]))
+    wakes = max(sum("FUTEX_WAKE" in line for line in lines) for lines in sections[2::3])
+    results.counts.setdefault(names[0], []).append(max(more, 0) / MORE_REPLAYS)
     results.counts.setdefault(names[1], []).append(float(wakes))
 
 

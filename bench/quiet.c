@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "player.h"
 
-enum { REPLAYS = 100 };
+enum { FEW = 100, MANY = 2000 };
 
 static _Atomic bool counting;
 static _Atomic unsigned long allocations, contended;
@@ -87,26 +87,29 @@ typedef struct counts {
     double allocations, contended; /* a replay; the worst graph counts */
 } counts;
 
-static void replay(const bench_stage *stage) {
-    for (int i = 0; i < REPLAYS; i++) MUST(rondo_graph_replay(stage->graph, stage->stream));
+static void replay(const bench_stage *stage, int count) {
+    for (int i = 0; i < count; i++) MUST(rondo_graph_replay(stage->graph, stage->stream));
+    stage->work->executed += (uint64_t)count;
 }
 
 static void count_replays(const char *workload, counts *out) {
     bench_stage *stage = bench_stage_make(bench_work_make(workload), NULL);
     bench_stage_record(stage);
     bench_work_reset(stage->work);
-    replay(stage);
+    replay(stage, FEW);
+    mark();
+    replay(stage, FEW);
+    mark();
     allocations = contended = 0;
     mark();
     atomic_store(&counting, true);
-    replay(stage);
+    replay(stage, MANY);
     atomic_store(&counting, false);
     mark();
     MUST(rondo_stream_sync(stage->stream));
-    stage->work->executed = (uint64_t)2 * REPLAYS;
     bench_work_check(stage->work, "quiet replays");
-    out->allocations = largest(out->allocations, (double)allocations / REPLAYS);
-    out->contended = largest(out->contended, (double)contended / REPLAYS);
+    out->allocations = largest(out->allocations, (double)allocations / MANY);
+    out->contended = largest(out->contended, (double)contended / MANY);
     /* Long enough for every worker to sleep; then one replay, for the wake. */
     const struct timespec rest = {.tv_nsec = 20000000};
     nanosleep(&rest, NULL);
