@@ -81,12 +81,10 @@ static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
 }
 
 /* Never 0. */
-void rdo_cpu_estimate_launch(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large) {
-    struct rdo_cpu_launch launch;
-    rdo_cpu_prepare_launch(op, NULL, &launch);
-    uint64_t ps = estimated_ps(&launch);
-    *out_ns = (ps != 0 ? ps / PS_PER_NS : launch.items / GUESS_ITEMS_A_NS) + NODE_NS;
-    *out_is_large = launch.call.last > 1 && is_worth_sharing(&launch, ps);
+struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch) {
+    uint64_t ps = estimated_ps(launch);
+    uint64_t ns = (ps != 0 ? ps / PS_PER_NS : launch->items / GUESS_ITEMS_A_NS) + NODE_NS;
+    return rdo_cpu_cost_of(ns, launch->call.last > 1 && is_worth_sharing(launch, ps));
 }
 
 /* The estimate falls faster than it rises: one launch that the system interrupted must not count for long. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <rondo/backend.h>
+#include "plan.h"
 
 #define RDO_CPU_ALIGN_BYTES ((size_t)64)
 #define RDO_CPU_OBJECT_ALIGN_BYTES ((size_t)128) /* of the backend's own objects: the crew keeps its hands apart */
@@ -69,21 +70,21 @@ void *rdo_cpu_host_address(void *device, void *page);
 void rdo_cpu_move(struct rdo_cpu_queue *queue, const rondo_backend_op *op); /* copy, write, read */
 rondo_backend_result rdo_cpu_fill(struct rdo_cpu_queue *queue, const rondo_backend_op *op,
                                   rondo_backend_outcome *outcome);
-void rdo_cpu_estimate_bytes(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large); /* copy, write, ... */
+struct rdo_cpu_cost rdo_cpu_estimate_bytes(const rondo_backend_op *op); /* copy, write, ... */
 
 /* exec.c */
 rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_result result, uint32_t reason,
                                   const char *message);
 void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args);
 void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args, struct rdo_cpu_launch *out_launch);
-void rdo_cpu_estimate_launch(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large);
+struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch);
 bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch); /* known to be too small to share */
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome);
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
 /* graph.c */
-rondo_backend_result rdo_cpu_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+rondo_backend_result rdo_cpu_graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph);
 rondo_backend_result rdo_cpu_graph_submit(void *queue, void *graph, uint64_t first, uint64_t last,
                                           rondo_backend_outcome *outcome);
