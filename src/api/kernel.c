@@ -72,7 +72,7 @@ void rondo_kernel_release(rondo_kernel *handle) {
     if (!rdo_api_may_release(engine)) return;
     rdo_lock_take(&engine->books.lock);
     if (--kernel->user_refs == 0) rdo_object_hide(kernel->handle);
-    rdo_kernel_unref(engine, kernel);
+    rdo_kernel_unref(engine, kernel, 1);
     rdo_api_released(engine);
 }
 

@@ -34,8 +34,7 @@ void rdo_graph_unref(rdo_graph *graph) {
 }
 
 void rdo_graph_set_program(rdo_graph *graph, rdo_program *program) {
-    /* A host call may wait for other streams. */
-    bool fast = program->home_count == 1 && program->survey.host_calls.count == 0;
+    bool fast = program->home_count == 1 && !program->has_host_calls;
     graph->program = program;
     atomic_store(&graph->fast_home, fast ? program->homes[0] : NULL);
 }

@@ -53,8 +53,21 @@ typedef struct rdo_event_node {
     uint64_t node, args_before;
 } rdo_event_node;
 
+typedef struct rdo_kernel_count {
+    rdo_kernel *kernel;
+    uint32_t launches;
+} rdo_kernel_count;
+
 typedef RDO_LIST(rdo_named) rdo_named_list;
 typedef RDO_LIST(rdo_event_node) rdo_event_node_list;
+typedef RDO_LIST(rdo_kernel_count) rdo_kernel_count_list;
+
+/* What the nodes hold counts on, so that these can be given back without a look at each node. */
+typedef struct rdo_held {
+    rdo_kernel_count_list kernels; /* each once or several times, with all launches together */
+    rdo_event_node_list events;    /* in order, as host_calls */
+    rdo_node_list host_calls;
+} rdo_held;
 
 /* A run of nodes that the backend plays in one go, or a single event node. */
 typedef struct rdo_segment {
@@ -77,8 +90,7 @@ typedef struct rdo_survey {
     rdo_extent_list reads, writes;
     rdo_extent_list empties; /* the first byte of each allocation that a node names by a span of no bytes */
     rdo_named_list named;    /* each allocation that a node names, once or several times */
-    rdo_event_node_list events; /* in order, as host_calls */
-    rdo_node_list host_calls;
+    rdo_held held;           /* moves to the graph when it is sealed */
     uint64_t arg_count;      /* of all launches together */
 } rdo_survey;
 
@@ -88,7 +100,7 @@ typedef struct rdo_program {
     rdo_op **ops;               /* of the graph, or, after an update of buffers, in this program's arena */
     uint64_t count;
     rondo_backend_op *resolved; /* per node; kind 0 for events; NULL if the backend has graphs of its own */
-    rdo_host_frame **frames;    /* per host call of the survey */
+    rdo_host_frame **frames;    /* per host call */
     rdo_arena arena;            /* the frames, and ops of an updated program */
     rdo_arena places;           /* what `resolved` points to */
     rdo_segment *segments;
@@ -98,6 +110,7 @@ typedef struct rdo_program {
     rdo_survey survey;          /* the graph's own address is among its writes */
     rdo_store **homes;          /* every store with memory of the graph, each once */
     size_t home_count, home_capacity;
+    bool has_host_calls;        /* then replays are never fast: a host call may wait for other streams */
     uint64_t live_in_bytes, written_bytes;
 } rdo_program;
 
@@ -122,8 +135,9 @@ typedef struct rdo_graph {
     rdo_lock update_lock;      /* one update at a time; of the queues' rank */
     uint64_t address;          /* of the graph itself, see invariant 2 */
     rdo_arena arena;           /* the recorded ops */
-    rdo_op **recorded;         /* as recorded: hold the counts on kernels, host calls, events */
+    rdo_op **recorded;         /* as recorded */
     uint64_t recorded_count;
+    rdo_held held;             /* by the recorded ops */
     rdo_program *program;      /* under invariant 4 */
     _Atomic(rdo_store *) fast_home; /* the only store with memory of the program if it may run fast, else NULL */
     rdo_patch *patches, **patch_end; /* in order; under the device lock */
@@ -183,5 +197,6 @@ void rdo_program_delete(rdo_program *program);
 /* False, and nothing is kept, without memory. The ops are located. */
 bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count);
 void rdo_survey_finish(rdo_survey *survey);
+void rdo_held_finish(rdo_held *held);
 
 #endif

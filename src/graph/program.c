@@ -17,7 +17,7 @@ typedef struct stretch {
 } stretch;
 
 static rdo_host_frame *frame_of(const rdo_program *program, uint64_t node) {
-    const rdo_node_list *calls = &program->survey.host_calls;
+    const rdo_node_list *calls = &program->survey.held.host_calls;
     size_t first = 0, last = calls->count;
     while (last - first > 1) {
         size_t middle = first + (last - first) / 2;
@@ -40,7 +40,7 @@ static void get_node(const void *recording, uint64_t node, rondo_place *places, 
 }
 
 static bool make_frames(rdo_program *program) {
-    const rdo_node_list *calls = &program->survey.host_calls;
+    const rdo_node_list *calls = &program->survey.held.host_calls;
     if (calls->count == 0) return true;
     program->frames = rdo_alloc_many(calls->count, sizeof(rdo_host_frame *));
     if (program->frames == NULL) return false;
@@ -163,6 +163,7 @@ static bool survey_all(rdo_program *program, uint64_t graph_address) {
     if (!rdo_survey_find(survey, program->ops, program->count)) return false;
     program->live_in_bytes = total(&survey->live_in);
     program->written_bytes = total(&survey->writes);
+    program->has_host_calls = survey->held.host_calls.count != 0;
     bool done = list_homes(program) && find_records(program) && add_own_address(&survey->writes, graph_address);
     rdo_free(survey->named.data); /* nobody asks for them again, and there may be many */
     survey->named = (rdo_named_list){0};
@@ -196,7 +197,7 @@ static rondo_backend_result build_segment(rdo_program *program, uint64_t first, 
 
 /* What is between two events is one segment. */
 static rondo_backend_result build_segments(rdo_program *program) {
-    const rdo_event_node_list *events = &program->survey.events;
+    const rdo_event_node_list *events = &program->survey.held.events;
     uint64_t first = 0, args = 0;
     for (size_t i = 0; i < events->count; i++) {
         const rdo_event_node *event = &events->data[i];

@@ -223,6 +223,8 @@ static rondo_status build(rdo_call *call, rdo_graph *graph) {
         rdo_program_new(call->engine, window->ops.data, window->ops.count, graph->address, NULL, &program);
     if (result == RONDO_BACKEND_DONE) {
         rdo_graph_set_program(graph, program);
+        graph->held = program->survey.held;
+        program->survey.held = (rdo_held){0};
         return RONDO_OK;
     }
     if (result == RONDO_BACKEND_NO_MEMORY) {
@@ -230,6 +232,19 @@ static rondo_status build(rdo_call *call, rdo_graph *graph) {
                                window->ops.count);
     }
     return rdo_fault_raise(&call->where, RONDO_BACKEND, "the backend did not build the graph");
+}
+
+/* Device lock held: gives back the counts that the recorded ops hold. */
+static void drop_held(rdo_engine *engine, rdo_graph *graph) {
+    const rdo_held *held = &graph->held;
+    for (size_t i = 0; i < held->kernels.count; i++) {
+        rdo_kernel_unref(engine, held->kernels.data[i].kernel, held->kernels.data[i].launches);
+    }
+    for (size_t i = 0; i < held->host_calls.count; i++) {
+        rdo_host_work_unref(engine, graph->recorded[held->host_calls.data[i]]->host);
+    }
+    for (size_t i = 0; i < held->events.count; i++) rdo_event_unref(graph->recorded[held->events.data[i].node]->event);
+    rdo_held_finish(&graph->held);
 }
 
 /* The end of a graph. */
@@ -247,7 +262,7 @@ static void finish_graph(rdo_return *item) {
         rdo_page_unguard(graph->guards.data[i].page, graph->guards.data[i].slice);
     }
     for (size_t i = 0; i < graph->retained.count; i++) rdo_memory_unref(graph->retained.data[i]);
-    rdo_ops_drop(engine, graph->recorded, graph->recorded_count);
+    drop_held(engine, graph);
     rdo_meta_release(&engine->meta, &graph->pins);
     rdo_books_remove_holder(&engine->books, &graph->holder);
     engine->books.children--;

@@ -31,7 +31,8 @@ typedef struct piece {
     uint64_t writer;       /* the last node that wrote it, plus 1; 0: none */
     const reader *readers; /* since then, the latest first */
     uint64_t id;           /* of the allocation; temporaries of a window may take turns */
-    bool read, live_in;
+    uint8_t modes;         /* of all accesses */
+    bool live_in;
 } piece;
 
 typedef struct walker {
@@ -198,18 +199,18 @@ static bool note_allocation(walker *w, const rdo_access *access) {
 
 /* What the node depends on, by this piece. */
 static inline bool depend(walker *w, piece *p, const rdo_access *access) {
-    bool reads = rdo_access_reads(access);
     if (RDO_UNLIKELY(p->id != access->id)) {
         if (!note_allocation(w, access)) return false;
         p->id = access->id;
     }
-    p->read |= reads;
-    p->live_in |= reads && p->writer == 0;
+    p->modes |= access->mode;
     if (rdo_access_writes(access) && p->readers != NULL) {
         if (!follow_readers(w, p)) return false;
-        if (!reads) return true;
+        if (!rdo_access_reads(access)) return true;
     }
-    return p->writer == 0 || add_edge(w, p->writer - 1);
+    if (p->writer != 0) return add_edge(w, p->writer - 1);
+    p->live_in |= rdo_access_reads(access);
+    return true;
 }
 
 /* What the node leaves behind in this piece. */
@@ -219,7 +220,8 @@ static inline bool leave(walker *w, piece *p, const rdo_access *access) {
         p->readers = NULL;
         return true;
     }
-    if (p->readers != NULL && p->readers->node == w->node) return true;
+    bool known = p->writer == w->node + 1 || (p->readers != NULL && p->readers->node == w->node);
+    if (known) return true;
     reader *r = rdo_arena_take(&w->arena, sizeof *r);
     if (r == NULL) return false;
     *r = (reader){w->node, p->readers};
@@ -249,7 +251,7 @@ static void sort_nodes(uint64_t *nodes, size_t count) {
 
 /* An event wait follows the event's record, which bytes do not tell. */
 static bool follow_event(walker *w, rdo_op *const *ops) {
-    const rdo_event_node_list *events = &w->survey->events;
+    const rdo_event_node_list *events = &w->survey->held.events;
     if (ops[w->node]->kind != RONDO_NODE_EVENT_WAIT) return true;
     for (size_t i = events->count; i-- > 0;) {
         const rdo_op *op = ops[events->data[i].node];
@@ -261,14 +263,29 @@ static bool follow_event(walker *w, rdo_op *const *ops) {
 }
 
 static bool note_event(walker *w, rdo_op *const *ops) {
-    rdo_event_node_list *events = &w->survey->events;
+    rdo_event_node_list *events = &w->survey->held.events;
     if (!follow_event(w, ops) || !GROW(events)) return false;
     events->data[events->count++] = (rdo_event_node){w->node, w->survey->arg_count};
     return true;
 }
 
+/* A kernel knows its place on the list, or another list's: surveys of several queues may go on at the same time. */
+static inline bool note_launch(walker *w, rdo_kernel *kernel) {
+    rdo_kernel_count_list *kernels = &w->survey->held.kernels;
+    size_t place = atomic_load_explicit(&kernel->place, memory_order_relaxed);
+    w->survey->arg_count += kernel->param_count;
+    if (RDO_UNLIKELY(place >= kernels->count || kernels->data[place].kernel != kernel)) {
+        if (!GROW(kernels)) return false;
+        place = kernels->count++;
+        kernels->data[place] = (rdo_kernel_count){kernel, 0};
+        atomic_store_explicit(&kernel->place, (uint32_t)place, memory_order_relaxed);
+    }
+    kernels->data[place].launches++;
+    return true;
+}
+
 static bool note_call(walker *w) {
-    rdo_node_list *calls = &w->survey->host_calls;
+    rdo_node_list *calls = &w->survey->held.host_calls;
     if (!GROW(calls)) return false;
     calls->data[calls->count++] = w->node;
     return true;
@@ -277,10 +294,7 @@ static bool note_call(walker *w) {
 /* What is to be known of nodes of some kinds. */
 static inline bool note_kind(walker *w, rdo_op *const *ops) {
     const rdo_op *op = ops[w->node];
-    if (RDO_LIKELY(op->kind == RONDO_NODE_LAUNCH)) {
-        w->survey->arg_count += op->kernel->param_count;
-        return true;
-    }
+    if (RDO_LIKELY(op->kind == RONDO_NODE_LAUNCH)) return note_launch(w, op->kernel);
     if (op->kind == RONDO_NODE_HOST_CALL) return note_call(w);
     return !rdo_op_is_event(op) || note_event(w, ops);
 }
@@ -314,9 +328,10 @@ static bool walk_node(walker *w, rdo_op *const *ops) {
         if (!depend_on_access(w, &op->accesses[i], w->found[i])) return false;
     }
     if (!note_kind(w, ops)) return false;
+    bool cut = w->count != pieces;
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        piece *found = w->count == pieces ? w->found[i] : NULL; /* it may have been cut since */
+        piece *found = cut ? NULL : w->found[i];
         if (!(found != NULL ? leave(w, found, access) : visit_rows(w, access, leave))) return false;
     }
     if (edges->list_count - w->begin > 1) sort_nodes(edges->list + w->begin, edges->list_count - w->begin);
@@ -326,7 +341,7 @@ static bool walk_node(walker *w, rdo_op *const *ops) {
 /* ---- what the pieces tell ---- */
 
 static bool is_read(const piece *p) {
-    return p->read;
+    return (p->modes & RONDO_READS) != 0;
 }
 static bool is_live_in(const piece *p) {
     return p->live_in;
@@ -383,7 +398,13 @@ void rdo_survey_finish(rdo_survey *survey) {
     rdo_free(survey->writes.data);
     rdo_free(survey->empties.data);
     rdo_free(survey->named.data);
-    rdo_free(survey->events.data);
-    rdo_free(survey->host_calls.data);
+    rdo_held_finish(&survey->held);
     *survey = (rdo_survey){0};
+}
+
+void rdo_held_finish(rdo_held *held) {
+    rdo_free(held->kernels.data);
+    rdo_free(held->events.data);
+    rdo_free(held->host_calls.data);
+    *held = (rdo_held){0};
 }

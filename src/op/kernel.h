@@ -15,6 +15,7 @@ typedef struct rdo_kernel {
     uint32_t param_count;
     uint32_t values_bytes; /* of all value parameters, each with its room */
     bool can_fail;
+    _Atomic uint32_t place; /* on the list of kernels that was made last; a hint, to be checked there */
 } rdo_kernel;
 
 /* Checks a description, not null, on Rondo's own rules, the same for every backend. */

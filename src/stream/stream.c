@@ -85,8 +85,10 @@ rondo_status rdo_stream_take_failure(rdo_stream *stream) {
     return failure;
 }
 
-void rdo_kernel_unref(rdo_engine *engine, rdo_kernel *kernel) {
-    if (--kernel->refs != 0) return;
+void rdo_kernel_unref(rdo_engine *engine, rdo_kernel *kernel, uint32_t count) {
+    RDO_ASSERT(count <= kernel->refs);
+    kernel->refs -= count;
+    if (kernel->refs != 0) return;
     /* Unloading may be asked for anywhere, also in a host call; backends take it from any thread at any time. */
     engine->books.backend->kernel_unload(engine->books.device, kernel->loaded);
     engine->kernel_count--;
@@ -111,7 +113,7 @@ void rdo_host_work_unref(rdo_engine *engine, rdo_host_work *work) {
 
 void rdo_ops_drop(rdo_engine *engine, rdo_op *const *ops, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (ops[i]->kind == RONDO_NODE_LAUNCH) rdo_kernel_unref(engine, ops[i]->kernel);
+        if (ops[i]->kind == RONDO_NODE_LAUNCH) rdo_kernel_unref(engine, ops[i]->kernel, 1);
         if (ops[i]->kind == RONDO_NODE_HOST_CALL) rdo_host_work_unref(engine, ops[i]->host);
         if (rdo_op_is_event(ops[i])) rdo_event_unref(ops[i]->event);
     }

@@ -23,11 +23,12 @@ void rdo_capture_leave(rdo_queue *queue, rondo_status reason);
 rondo_status rdo_capture_aborted(rdo_window *window, const rdo_where *where, const char *words);
 /* Device lock held: the window no longer counts as recording; a trim that waited for the last one is done. */
 void rdo_capture_stop_recording(rdo_engine *engine);
-/* Device lock held: gives back the counts that recorded operations hold on kernels, host calls and events. */
+/* Device lock held: gives back the counts that operations of a window hold on kernels, host calls and events. */
 void rdo_ops_drop(rdo_engine *engine, rdo_op *const *ops, size_t count);
 
-/* Objects that recordings hold. Device lock held: gives a reference back; the last one ends the object. */
-void rdo_kernel_unref(rdo_engine *engine, rdo_kernel *kernel);
+/* Objects that recordings hold. Device lock held: gives a reference back, or `count` of them; the last one ends the
+ * object. */
+void rdo_kernel_unref(rdo_engine *engine, rdo_kernel *kernel, uint32_t count);
 void rdo_event_unref(rdo_event *event);
 void rdo_host_work_unref(rdo_engine *engine, rdo_host_work *work);
 

@@ -354,7 +354,7 @@ static rondo_status play_pending(rdo_call *call, rdo_item *item) {
 
 static void drop_pending(rdo_engine *engine, rdo_item *item) {
     const rdo_op *op = ((pending_op *)item->work)->op;
-    if (op->kind == RONDO_NODE_LAUNCH) rdo_kernel_unref(engine, op->kernel);
+    if (op->kind == RONDO_NODE_LAUNCH) rdo_kernel_unref(engine, op->kernel, 1);
 }
 
 /* Copies the op and the bytes that its caller may change from now on. */

@@ -7,20 +7,36 @@ static random_ops r;
 static rdo_engine engine;
 static uint64_t built, freed, granted_builds;
 
-/* No event reaches a backend; a host call has its own frame, the same whenever it is asked for. */
-static void check_node(const rondo_backend_nodes *nodes, uint64_t node, const rdo_op *op) {
-    rondo_backend_op first, again;
-    nodes->get(nodes->recording, node, NULL, &first);
-    nodes->get(nodes->recording, nodes->count - 1, NULL, &again);
-    nodes->get(nodes->recording, node, NULL, &again);
-    assert_int_equal(first.kind, RONDO_OP_HOST);
-    assert_ptr_equal(first.host_user, again.host_user);
-    const rdo_host_frame *frame = first.host_user;
+static void check_frame(const rdo_host_frame *frame, const rdo_op *op) {
     assert_int_equal(frame->count, op->access_count);
     for (uint32_t i = 0; i < op->access_count; i++) {
         assert_int_equal(frame->accesses[i].span.buffer.id, op->accesses[i].id);
         assert_int_equal(frame->accesses[i].span.offset_bytes, op->accesses[i].low);
     }
+}
+
+/* No event reaches a backend. A node is the same whenever it is asked for, and a host call has its own frame. Returns
+ * the number of arguments. */
+static uint64_t check_node(const rondo_backend_nodes *nodes, uint64_t node, const rdo_op *op) {
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op asked, again;
+    nodes->get(nodes->recording, node, places, &again);
+    nodes->get(nodes->recording, nodes->count - 1, places, &asked);
+    nodes->get(nodes->recording, node, places, &asked);
+    assert_int_equal(asked.kind, again.kind);
+    if (op->kind == RONDO_NODE_HOST_CALL) {
+        assert_int_equal(asked.kind, RONDO_OP_HOST);
+        assert_ptr_equal(asked.host_user, again.host_user);
+        check_frame(asked.host_user, op);
+        return 0;
+    }
+    assert_int_equal(asked.kind, RONDO_OP_LAUNCH);
+    assert_ptr_equal(asked.kernel, op->kernel->loaded);
+    assert_ptr_equal(asked.places, places);
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        assert_int_equal(places[i].offset_bytes, op->accesses[i].offset + op->accesses[i].low);
+    }
+    return asked.arg_count;
 }
 
 static rondo_backend_result graph_build(void *device, const rondo_backend_nodes *nodes,
@@ -29,8 +45,9 @@ static rondo_backend_result graph_build(void *device, const rondo_backend_nodes 
     if (granted_builds == 0) return RONDO_BACKEND_NOT_RUN;
     granted_builds--;
     assert_true(nodes->count > 0);
-    assert_int_equal(nodes->arg_count, 0);
-    for (uint64_t i = 0; i < nodes->count; i++) check_node(nodes, i, &r.ops[edges->base + i]);
+    uint64_t args = 0;
+    for (uint64_t i = 0; i < nodes->count; i++) args += check_node(nodes, i, &r.ops[edges->base + i]);
+    assert_int_equal(nodes->arg_count, args);
     *out_graph = &built;
     built++;
     return RONDO_BACKEND_DONE;
@@ -141,7 +158,23 @@ static void compare_homes(const rdo_program *program) {
         listed[program->homes[i] - r.homes] = true;
     }
     assert_memory_equal(named, listed, sizeof named);
-    assert_int_equal(program->survey.host_calls.count != 0, calls);
+    assert_int_equal(program->has_host_calls, calls);
+}
+
+/* Every launch is counted on its kernel, and every other node that holds something is listed. */
+static void compare_held(const rdo_held *held) {
+    uint64_t launches[RANDOM_KERNELS] = {0}, calls = 0, events = 0;
+    for (size_t n = 0; n < r.count; n++) {
+        if (r.ops[n].kind == RONDO_NODE_LAUNCH) launches[r.ops[n].kernel - r.kernels]++;
+        if (r.ops[n].kind == RONDO_NODE_HOST_CALL) assert_int_equal(held->host_calls.data[calls++], n);
+        if (rdo_op_is_event(&r.ops[n])) assert_int_equal(held->events.data[events++].node, n);
+    }
+    assert_int_equal(held->host_calls.count, calls);
+    assert_int_equal(held->events.count, events);
+    for (size_t i = 0; i < held->kernels.count; i++) {
+        launches[held->kernels.data[i].kernel - r.kernels] -= held->kernels.data[i].launches;
+    }
+    for (size_t i = 0; i < RANDOM_KERNELS; i++) assert_int_equal(launches[i], 0);
 }
 
 /* Segments follow one another without gaps; an event stands alone and is no segment of the backend's. */
@@ -171,6 +204,7 @@ static void compare(const rdo_program *program) {
     assert_int_equal(program->live_in_bytes, sum(model.live_in));
     assert_int_equal(program->written_bytes, sum(model.written));
     compare_homes(program);
+    compare_held(&program->survey.held);
     compare_segments(program);
 }
 
@@ -193,6 +227,8 @@ static void live_in_and_written_bytes_are_those_of_a_byte_model(void **state) {
         rdo_program *program;
         make_ops();
         lose_records();
+        /* As other lists have left them. */
+        for (size_t i = 0; i < RANDOM_KERNELS; i++) r.kernels[i].place = (uint32_t)random_below(RANDOM_KERNELS);
         assert_int_equal(make(&program), RONDO_BACKEND_DONE);
         compare(program);
         rdo_program_delete(program);
