@@ -20,7 +20,7 @@ typedef struct random_ops {
     rdo_memory memories[RANDOM_MEMORIES];
     rdo_store homes[2];
     rdo_page pages[2]; /* a home's each */
-    rdo_kernel kernels[RANDOM_KERNELS]; /* with a parameter for each access that there can be */
+    rdo_kernel kernels[RANDOM_KERNELS]; /* with a parameter for each access that there can be, the last with none */
     const void *values[RANDOM_ACCESSES];
     rdo_host_work work;
     rdo_event events[2];

@@ -145,7 +145,7 @@ static void a_wide_join_follows_each_node_once(void **state) {
     rdo_survey_finish(&survey);
 }
 
-enum { FEW = 20, JOIN = FEW + 1, AGAIN = 2 * JOIN };
+enum { READERS = 200, JOIN = READERS + 1, AGAIN = 2 * JOIN };
 
 /* One that names an allocation by no byte; then, twice, some that read it and one that writes it. */
 static void make_joins(rdo_op **list) {
@@ -175,8 +175,8 @@ static void joins_without_memory_are_none(void **state) {
         refused = feed();
         assert_int_equal(found, refused == 0);
         if (found) {
-            assert_int_equal(survey.edges.first[JOIN + 1] - survey.edges.first[JOIN], FEW);
-            assert_int_equal(survey.edges.first[AGAIN + 1] - survey.edges.first[AGAIN], FEW);
+            assert_int_equal(survey.edges.first[JOIN + 1] - survey.edges.first[JOIN], READERS);
+            assert_int_equal(survey.edges.first[AGAIN + 1] - survey.edges.first[AGAIN], READERS);
             rdo_survey_finish(&survey);
         }
         assert_int_equal(rdo_alloc_live(), live);
