@@ -21,8 +21,12 @@
 
 #include <rondo/graph.h>
 
+#include "base/alloc.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
+
+/* Room for one more entry of an RDO_LIST; false without memory. */
+#define RDO_LIST_GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
 
 /* A slice that the graph guards. */
 typedef struct rdo_guard {
@@ -100,7 +104,7 @@ typedef struct rdo_program {
     rdo_op **ops;               /* of the graph, or, after an update of buffers, in this program's arena */
     uint64_t count;
     rondo_backend_op *resolved; /* per node; kind 0 for events; NULL if the backend has graphs of its own */
-    rdo_host_frame **frames;    /* per host call */
+    rdo_host_frame **frames;    /* per host call, while the backend asks for them; NULL afterwards */
     rdo_arena arena;            /* the frames, and ops of an updated program */
     rdo_arena places;           /* what `resolved` points to */
     rdo_segment *segments;

@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "graph/graph.h"
 
-#define GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
-
 /* ---- nodes as a backend sees them ---- */
 
 /* Nodes of a program from `first` on. */
@@ -108,7 +106,7 @@ static bool list_records(const rdo_program *program, rdo_bytes_list *out) {
     for (size_t i = 0; i < named->count; i++) {
         rdo_memory *memory = named->data[i].memory;
         if (memory->id != named->data[i].id || memory->page == NULL || memory->listed_by == list) continue;
-        if (!GROW(out)) return false;
+        if (!RDO_LIST_GROW(out)) return false;
         memory->listed_by = list;
         out->data[out->count++] = (rdo_graph_bytes){memory, 0, memory->size};
     }
@@ -126,7 +124,7 @@ static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_ex
             uint64_t low = list->data[i].low, high = list->data[i].high;
             low = low > base ? low : base;
             high = high < end ? high : end;
-            if (!GROW(out)) return false;
+            if (!RDO_LIST_GROW(out)) return false;
             out->data[out->count++] = (rdo_graph_bytes){memory, low - base, high - base};
         }
     }
@@ -152,7 +150,7 @@ static bool find_records(rdo_program *program) {
 
 /* The graph's own address goes where it belongs among those of the pages, most of which are older. */
 static bool add_own_address(rdo_extent_list *writes, uint64_t graph_address) {
-    if (!GROW(writes)) return false;
+    if (!RDO_LIST_GROW(writes)) return false;
     writes->data[writes->count++] = (rdo_extent){graph_address, graph_address + 1};
     rdo_extents_sort(writes->data, writes->count);
     return true;
@@ -227,6 +225,8 @@ rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t 
     program->count = count;
     bool found = survey_all(program, graph_address) && make_frames(program) && resolve_nodes(program);
     if (found) result = build_segments(program);
+    rdo_free(program->frames);
+    program->frames = NULL;
     if (result == RONDO_BACKEND_DONE) {
         *out_program = program;
     } else {
@@ -242,7 +242,6 @@ void rdo_program_delete(rdo_program *program) {
     }
     rdo_free(program->segments);
     rdo_free(program->resolved);
-    rdo_free(program->frames);
     rdo_free(program->live_in.data);
     rdo_free(program->written.data);
     rdo_free(program->homes);

@@ -17,8 +17,6 @@
 #include "base/check.h"
 #include "graph/graph.h"
 
-#define GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
-
 enum { RECENT = 256, SHORT_LIST = 16 };
 
 typedef struct reader {
@@ -192,7 +190,7 @@ static bool follow_readers(walker *w, const piece *p) {
 static bool note_allocation(walker *w, const rdo_access *access) {
     rdo_named_list *named = &w->survey->named;
     if (named->count != 0 && named->data[named->count - 1].id == access->id) return true;
-    if (!GROW(named)) return false;
+    if (!RDO_LIST_GROW(named)) return false;
     named->data[named->count++] = (rdo_named){access->memory, access->id, rdo_access_home(access)};
     return true;
 }
@@ -264,7 +262,7 @@ static bool follow_event(walker *w, rdo_op *const *ops) {
 
 static bool note_event(walker *w, rdo_op *const *ops) {
     rdo_event_node_list *events = &w->survey->held.events;
-    if (!follow_event(w, ops) || !GROW(events)) return false;
+    if (!follow_event(w, ops) || !RDO_LIST_GROW(events)) return false;
     events->data[events->count++] = (rdo_event_node){w->node, w->survey->arg_count};
     return true;
 }
@@ -275,7 +273,7 @@ static inline bool note_launch(walker *w, rdo_kernel *kernel) {
     size_t place = atomic_load_explicit(&kernel->place, memory_order_relaxed);
     w->survey->arg_count += kernel->param_count;
     if (RDO_UNLIKELY(place >= kernels->count || kernels->data[place].kernel != kernel)) {
-        if (!GROW(kernels)) return false;
+        if (!RDO_LIST_GROW(kernels)) return false;
         place = kernels->count++;
         kernels->data[place] = (rdo_kernel_count){kernel, 0};
         atomic_store_explicit(&kernel->place, (uint32_t)place, memory_order_relaxed);
@@ -286,7 +284,7 @@ static inline bool note_launch(walker *w, rdo_kernel *kernel) {
 
 static bool note_call(walker *w) {
     rdo_node_list *calls = &w->survey->held.host_calls;
-    if (!GROW(calls)) return false;
+    if (!RDO_LIST_GROW(calls)) return false;
     calls->data[calls->count++] = w->node;
     return true;
 }
@@ -306,7 +304,7 @@ static bool note_empty(walker *w, const rdo_access *access) {
     if (access->page == NULL) return true;
     bool again = empties->count != 0 && empties->data[empties->count - 1].low == rdo_access_base(access);
     if (again) return true;
-    if (!GROW(empties)) return false;
+    if (!RDO_LIST_GROW(empties)) return false;
     empties->data[empties->count++] = (rdo_extent){rdo_access_base(access), rdo_access_base(access) + 1};
     return true;
 }
@@ -358,7 +356,7 @@ static bool list_pieces(const walker *w, bool (*is_wanted)(const piece *p), rdo_
             out->data[out->count - 1].high = p->high;
             continue;
         }
-        if (!GROW(out)) return false;
+        if (!RDO_LIST_GROW(out)) return false;
         out->data[out->count++] = (rdo_extent){p->low, p->high};
     }
     return true;
