@@ -63,6 +63,16 @@ typedef struct rondo_backend_op {
     void *host_user;
 } rondo_backend_op;
 
+/* The nodes of a recording, which a backend asks for one by one, and as often and in what order it likes. */
+typedef struct rondo_backend_nodes {
+    uint64_t count;
+    uint64_t arg_count;    /* of all launches together */
+    const void *recording; /* for `get` */
+    /* Fills `out_op` with node number `node`, below `count`. It cannot fail. `places` is lent by the caller, room for
+     * RONDO_MAX_PARAMS of them; a launch's `places` are there, its `values` in the recording. */
+    void (*get)(const void *recording, uint64_t node, rondo_place *places, rondo_backend_op *out_op);
+} rondo_backend_nodes;
+
 /* Which nodes of a graph must follow which, by the bytes that they touch: node n follows the nodes
  * list[first[n] .. first[n + 1]), ascending. Numbers in the list are counted from `base`: the graph's own node 0 is
  * number `base`, and smaller numbers are of nodes that have ended before the graph begins. */
@@ -124,7 +134,8 @@ typedef struct rondo_backend {
     rondo_backend_result (*submit)(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
     /* Graphs, all optional together: without them the core submits the nodes one by one. graph_build copies what it
-     * needs from `ops` and `edges`; the bytes of values stay readable where they are, and kernels loaded, until
+     * needs: `nodes`, what `get` gives and `edges` are there for the call and for its thread only. The bytes of values
+     * stay readable where they are, kernels loaded, and what a host call's `host_user` points to as it is, until
      * graph_free. A node must run after those that `edges` name; a host call also after all nodes before it, and
      * before all after it. The rest of the order is the backend's choice.
      * graph_submit runs the nodes [first, last) with an effect as if one by one, and returns the first that fails: all
@@ -132,7 +143,7 @@ typedef struct rondo_backend {
      * those it still wants, one by one and ascending; one that has run already is not run again, but ends as it did.
      * A call with `first` 0 begins anew. Never entered twice at once for the same graph.
      * graph_set_value: later submits find a launch's value parameter at `value`; never called during a submit. */
-    rondo_backend_result (*graph_build)(void *device, const rondo_backend_op *ops, uint64_t count,
+    rondo_backend_result (*graph_build)(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph);
     rondo_backend_result (*graph_submit)(void *queue, void *graph, uint64_t first, uint64_t last,
                                          rondo_backend_outcome *outcome);
@@ -140,7 +151,7 @@ typedef struct rondo_backend {
     void (*graph_free)(void *device, void *graph);
 } rondo_backend;
 
-#define RONDO_BACKEND_VERSION 2
+#define RONDO_BACKEND_VERSION 3
 
 /* Makes a backend known to the process, before the first device is opened by its name. `backend` must stay valid.
  * Errors   INVALID (null, another version, a required function missing), OVERLAP (name taken), CAPACITY. Threads

@@ -21,8 +21,12 @@
 
 #include <rondo/graph.h>
 
+#include "base/alloc.h"
 #include "stream/stream.h"
 #include "stream/submit.h"
+
+/* Room for one more entry of an RDO_LIST; false without memory. */
+#define RDO_LIST_GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
 
 /* A slice that the graph guards. */
 typedef struct rdo_guard {
@@ -39,6 +43,22 @@ typedef struct rdo_graph_bytes {
 typedef RDO_LIST(rdo_guard) rdo_guard_list;
 typedef RDO_LIST(rdo_graph_bytes) rdo_bytes_list;
 typedef RDO_LIST(rdo_extent) rdo_extent_list;
+typedef RDO_LIST(uint64_t) rdo_node_list;
+
+/* An allocation that a node names: its record, which may serve another by now, its number, and its home. */
+typedef struct rdo_named {
+    rdo_memory *memory;
+    uint64_t id;
+    rdo_store *home;
+} rdo_named;
+
+/* An event's record or wait, and how many arguments the launches before it have together. */
+typedef struct rdo_event_node {
+    uint64_t node, args_before;
+} rdo_event_node;
+
+typedef RDO_LIST(rdo_named) rdo_named_list;
+typedef RDO_LIST(rdo_event_node) rdo_event_node_list;
 
 /* A run of nodes that the backend plays in one go, or a single event node. */
 typedef struct rdo_segment {
@@ -54,12 +74,16 @@ typedef struct rdo_edges {
     size_t list_count, list_capacity;
 } rdo_edges;
 
-/* What follows from the bytes that the nodes touch. The lists are sorted and disjoint, and what touches is joined. */
+/* What follows from the nodes. The lists of bytes are sorted and disjoint, and what touches is joined. */
 typedef struct rdo_survey {
     rdo_edges edges;
     rdo_extent_list live_in; /* read before any node wrote it */
     rdo_extent_list reads, writes;
     rdo_extent_list empties; /* the first byte of each allocation that a node names by a span of no bytes */
+    rdo_named_list named;    /* each allocation that a node names, once or several times */
+    rdo_event_node_list events; /* in order, as host_calls */
+    rdo_node_list host_calls;
+    uint64_t arg_count;      /* of all launches together */
 } rdo_survey;
 
 /* Everything about the nodes that follows from their ops and buffers. Made whole, replaced whole. */
@@ -68,7 +92,8 @@ typedef struct rdo_program {
     rdo_op **ops;               /* of the graph, or, after an update of buffers, in this program's arena */
     uint64_t count;
     rondo_backend_op *resolved; /* per node; kind 0 for events; NULL if the backend has graphs of its own */
-    rdo_arena arena;            /* host calls' frames, and ops of an updated program */
+    rdo_host_frame **frames;    /* per host call, while the backend asks for them; NULL afterwards */
+    rdo_arena arena;            /* the frames, and ops of an updated program */
     rdo_arena places;           /* what `resolved` points to */
     rdo_segment *segments;
     size_t segment_count, segment_capacity;

@@ -6,27 +6,75 @@
 #include "base/check.h"
 #include "graph/graph.h"
 
-#define GROW(list) rdo_grow(&(list)->data, &(list)->capacity, (list)->count + 1, sizeof *(list)->data)
+/* ---- nodes as a backend sees them ---- */
+
+/* Nodes of a program from `first` on. */
+typedef struct stretch {
+    const rdo_program *program;
+    uint64_t first;
+} stretch;
+
+static rdo_host_frame *frame_of(const rdo_program *program, uint64_t node) {
+    const rdo_node_list *calls = &program->survey.host_calls;
+    size_t first = 0, last = calls->count;
+    while (last - first > 1) {
+        size_t middle = first + (last - first) / 2;
+        if (calls->data[middle] <= node) {
+            first = middle;
+        } else {
+            last = middle;
+        }
+    }
+    RDO_ASSERT(calls->data[first] == node);
+    return program->frames[first];
+}
+
+static void get_node(const void *recording, uint64_t node, rondo_place *places, rondo_backend_op *out_op) {
+    const stretch *asked = recording;
+    const rdo_program *program = asked->program;
+    const rdo_op *op = program->ops[asked->first + node];
+    bool calls = op->kind == RONDO_NODE_HOST_CALL;
+    rdo_op_resolve(op, out_op, places, calls ? frame_of(program, asked->first + node) : NULL);
+}
+
+static bool make_frames(rdo_program *program) {
+    const rdo_node_list *calls = &program->survey.host_calls;
+    if (calls->count == 0) return true;
+    program->frames = rdo_alloc_many(calls->count, sizeof(rdo_host_frame *));
+    if (program->frames == NULL) return false;
+    for (size_t i = 0; i < calls->count; i++) {
+        const rdo_op *op = program->ops[calls->data[i]];
+        program->frames[i] = rdo_arena_take(&program->arena, rdo_host_frame_bytes(op));
+        if (program->frames[i] == NULL) return false;
+        rdo_op_fill_frame(op, program->frames[i]);
+    }
+    return true;
+}
 
 static bool resolve_node(rdo_program *program, uint64_t node) {
+    const stretch whole = {program, 0};
     const rdo_op *op = program->ops[node];
     rondo_place *places = NULL;
-    rdo_host_frame *frame = NULL;
-    if (rdo_op_is_event(op)) {
-        memset(&program->resolved[node], 0, sizeof program->resolved[node]);
-        return true;
-    }
+    memset(&program->resolved[node], 0, sizeof program->resolved[node]);
+    if (rdo_op_is_event(op)) return true;
     if (op->kind == RONDO_NODE_LAUNCH && op->kernel->param_count != 0) {
         places = rdo_arena_take(&program->places, op->kernel->param_count * sizeof *places);
         if (places == NULL) return false;
     }
-    if (op->kind == RONDO_NODE_HOST_CALL) {
-        frame = rdo_arena_take(&program->arena, rdo_host_frame_bytes(op));
-        if (frame == NULL) return false;
-    }
-    rdo_op_resolve(op, &program->resolved[node], places, frame);
+    get_node(&whole, node, places, &program->resolved[node]);
     return true;
 }
+
+/* For a backend without graphs of its own, which gets the nodes one by one at each replay. */
+static bool resolve_nodes(rdo_program *program) {
+    if (program->engine->books.backend->graph_build != NULL) return true;
+    program->resolved = rdo_alloc_many((size_t)program->count, sizeof *program->resolved);
+    bool done = program->resolved != NULL;
+    for (uint64_t node = 0; node < program->count && done; node++) done = resolve_node(program, node);
+    return done;
+}
+
+/* ---- what the nodes name ---- */
 
 static bool add_home(rdo_program *program, rdo_store *home) {
     for (size_t i = 0; i < program->home_count; i++) {
@@ -37,14 +85,10 @@ static bool add_home(rdo_program *program, rdo_store *home) {
     return true;
 }
 
-/* What the nodes need besides their bytes. */
 static bool list_homes(rdo_program *program) {
-    for (uint64_t node = 0; node < program->count; node++) {
-        const rdo_op *op = program->ops[node];
-        if (op->kind == RONDO_NODE_HOST_CALL) program->has_host_calls = true;
-        for (uint32_t i = 0; i < op->access_count; i++) {
-            if (!add_home(program, rdo_access_home(&op->accesses[i]))) return false;
-        }
+    const rdo_named_list *named = &program->survey.named;
+    for (size_t i = 0; i < named->count; i++) {
+        if (!add_home(program, named->data[i].home)) return false;
     }
     return true;
 }
@@ -58,16 +102,13 @@ static int compare_bytes(const void *left, const void *right) {
 static bool list_records(const rdo_program *program, rdo_bytes_list *out) {
     static _Atomic uint64_t last_list;
     uint64_t list = atomic_fetch_add_explicit(&last_list, 1, memory_order_relaxed) + 1;
-    for (uint64_t node = 0; node < program->count; node++) {
-        const rdo_op *op = program->ops[node];
-        for (uint32_t i = 0; i < op->access_count; i++) {
-            rdo_memory *memory = op->accesses[i].memory;
-            if (memory->id != op->accesses[i].id || memory->page == NULL) continue;
-            if (memory->listed_by == list) continue;
-            if (!GROW(out)) return false;
-            memory->listed_by = list;
-            out->data[out->count++] = (rdo_graph_bytes){memory, 0, memory->size};
-        }
+    const rdo_named_list *named = &program->survey.named;
+    for (size_t i = 0; i < named->count; i++) {
+        rdo_memory *memory = named->data[i].memory;
+        if (memory->id != named->data[i].id || memory->page == NULL || memory->listed_by == list) continue;
+        if (!RDO_LIST_GROW(out)) return false;
+        memory->listed_by = list;
+        out->data[out->count++] = (rdo_graph_bytes){memory, 0, memory->size};
     }
     if (out->count != 0) qsort(out->data, out->count, sizeof *out->data, compare_bytes);
     return true;
@@ -83,7 +124,7 @@ static bool cut(rdo_bytes_list *out, const rdo_bytes_list *records, const rdo_ex
             uint64_t low = list->data[i].low, high = list->data[i].high;
             low = low > base ? low : base;
             high = high < end ? high : end;
-            if (!GROW(out)) return false;
+            if (!RDO_LIST_GROW(out)) return false;
             out->data[out->count++] = (rdo_graph_bytes){memory, low - base, high - base};
         }
     }
@@ -109,7 +150,7 @@ static bool find_records(rdo_program *program) {
 
 /* The graph's own address goes where it belongs among those of the pages, most of which are older. */
 static bool add_own_address(rdo_extent_list *writes, uint64_t graph_address) {
-    if (!GROW(writes)) return false;
+    if (!RDO_LIST_GROW(writes)) return false;
     writes->data[writes->count++] = (rdo_extent){graph_address, graph_address + 1};
     rdo_extents_sort(writes->data, writes->count);
     return true;
@@ -117,46 +158,57 @@ static bool add_own_address(rdo_extent_list *writes, uint64_t graph_address) {
 
 static bool survey_all(rdo_program *program, uint64_t graph_address) {
     rdo_survey *survey = &program->survey;
-    if (!list_homes(program) || !rdo_survey_find(survey, program->ops, program->count)) return false;
+    if (!rdo_survey_find(survey, program->ops, program->count)) return false;
     program->live_in_bytes = total(&survey->live_in);
     program->written_bytes = total(&survey->writes);
-    return find_records(program) && add_own_address(&survey->writes, graph_address);
+    program->has_host_calls = survey->host_calls.count != 0;
+    bool done = list_homes(program) && find_records(program) && add_own_address(&survey->writes, graph_address);
+    rdo_free(survey->named.data); /* nobody asks for them again, and there may be many */
+    survey->named = (rdo_named_list){0};
+    return done;
 }
 
-static rondo_backend_result add_segment(rdo_program *program, uint64_t first, uint64_t last, bool event) {
-    const rdo_books *books = &program->engine->books;
+/* ---- segments ---- */
+
+static rdo_segment *add_segment(rdo_program *program, uint64_t first, uint64_t last, bool event) {
     if (!rdo_grow(&program->segments, &program->segment_capacity, program->segment_count + 1,
                   sizeof *program->segments)) {
-        return RONDO_BACKEND_NO_MEMORY;
+        return NULL;
     }
     rdo_segment *segment = &program->segments[program->segment_count++];
     *segment = (rdo_segment){.first = first, .last = last, .event = event};
-    if (event || books->backend->graph_build == NULL) return RONDO_BACKEND_DONE;
+    return segment;
+}
+
+static rondo_backend_result build_segment(rdo_program *program, uint64_t first, uint64_t last, uint64_t arg_count) {
+    const rdo_books *books = &program->engine->books;
+    if (first == last) return RONDO_BACKEND_DONE;
+    rdo_segment *segment = add_segment(program, first, last, false);
+    if (segment == NULL) return RONDO_BACKEND_NO_MEMORY;
+    if (books->backend->graph_build == NULL) return RONDO_BACKEND_DONE;
+    const stretch asked = {program, first};
+    const rondo_backend_nodes nodes = {last - first, arg_count, &asked, get_node};
     const rdo_edges *found = &program->survey.edges;
     const rondo_backend_edges edges = {found->first + first, found->list, first};
-    return books->backend->graph_build(books->device, program->resolved + first, last - first, &edges,
-                                       &segment->native);
+    return books->backend->graph_build(books->device, &nodes, &edges, &segment->native);
 }
 
-/* A backend with graphs of its own has copied what it needs. */
-static void drop_resolved(rdo_program *program) {
-    if (program->engine->books.backend->graph_build == NULL) return;
-    rdo_free(program->resolved);
-    program->resolved = NULL;
-    rdo_arena_clear(&program->places);
-}
-
+/* What is between two events is one segment. */
 static rondo_backend_result build_segments(rdo_program *program) {
-    rondo_backend_result result = RONDO_BACKEND_DONE;
-    for (uint64_t first = 0; first < program->count && result == RONDO_BACKEND_DONE;) {
-        uint64_t last = first + 1;
-        bool event = rdo_op_is_event(program->ops[first]);
-        while (!event && last < program->count && !rdo_op_is_event(program->ops[last])) last++;
-        result = add_segment(program, first, last, event);
-        first = last;
+    const rdo_event_node_list *events = &program->survey.events;
+    uint64_t first = 0, args = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        const rdo_event_node *event = &events->data[i];
+        rondo_backend_result result = build_segment(program, first, event->node, event->args_before - args);
+        if (result != RONDO_BACKEND_DONE) return result;
+        if (add_segment(program, event->node, event->node + 1, true) == NULL) return RONDO_BACKEND_NO_MEMORY;
+        first = event->node + 1;
+        args = event->args_before;
     }
-    return result;
+    return build_segment(program, first, program->count, program->survey.arg_count - args);
 }
+
+/* ---- all together ---- */
 
 rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t count, uint64_t graph_address,
                                      rdo_arena *arena, rdo_program **out_program) {
@@ -171,11 +223,10 @@ rondo_backend_result rdo_program_new(rdo_engine *engine, rdo_op **ops, uint64_t 
     program->engine = engine;
     program->ops = ops;
     program->count = count;
-    program->resolved = rdo_alloc_many((size_t)count, sizeof *program->resolved);
-    bool resolved = program->resolved != NULL;
-    for (uint64_t node = 0; node < count && resolved; node++) resolved = resolve_node(program, node);
-    if (resolved && survey_all(program, graph_address)) result = build_segments(program);
-    drop_resolved(program);
+    bool found = survey_all(program, graph_address) && make_frames(program) && resolve_nodes(program);
+    if (found) result = build_segments(program);
+    rdo_free(program->frames);
+    program->frames = NULL;
     if (result == RONDO_BACKEND_DONE) {
         *out_program = program;
     } else {

@@ -1,9 +1,10 @@
-/* The survey: what follows from the bytes that nodes touch, found in one walk over them.
+/* The survey: what follows from what nodes are and from the bytes that they touch, found in one walk over them.
  *
  * The address space is cut into pieces, each of which every node so far has touched whole or not at all. A piece knows
  * the last node that wrote it and the nodes that read it since. An access finds its direct predecessors there: a reader
  * follows the last writer; a writer follows the readers since then, or the last writer if there were none. What is read
- * from a piece that no node has written is live-in.
+ * from a piece that no node has written is live-in. And it knows the allocation that it was touched as last, so that
+ * of many accesses to the same bytes of an allocation one at most says so.
  *
  * Invariants
  *  1. Pieces are sorted, not empty and disjoint, and are cut but never joined while nodes are walked.
@@ -27,7 +28,9 @@ typedef struct piece {
     uint64_t low, high;
     uint64_t writer;       /* the last node that wrote it, plus 1; 0: none */
     const reader *readers; /* since then, the latest first */
-    bool read, live_in;
+    uint64_t id;           /* of the allocation; temporaries of a window may take turns */
+    uint8_t modes;         /* of all accesses */
+    bool live_in;
 } piece;
 
 typedef struct walker {
@@ -37,8 +40,9 @@ typedef struct walker {
     size_t count, capacity;
     piece *recent[RECENT]; /* by address; most accesses are to bytes that an earlier one touched exactly so */
     piece *found[RDO_MAX_ACCESSES]; /* there, for the accesses of the node that is walked */
-    uint64_t *followed;  /* per node: the last node, plus 1, that got an edge from it */
-    uint64_t node;       /* the one that is walked */
+    uint64_t node_count, node; /* how many there are, and the one that is walked */
+    size_t begin;        /* of its edges in the list */
+    uint64_t *followed;  /* per node: the last node, plus 1, of many edges that has one from it; NULL until needed */
 } walker;
 
 /* ---- pieces ---- */
@@ -105,7 +109,7 @@ static piece **recent_place(walker *w, uint64_t low) {
     return &w->recent[(low >> 6 ^ low >> 14) % RECENT];
 }
 
-typedef bool (*visit_fn)(walker *w, piece *p, uint32_t mode);
+typedef bool (*visit_fn)(walker *w, piece *p, const rdo_access *access);
 
 /* The piece that consists of exactly these bytes, if it was visited lately; else NULL. */
 static inline piece *find_recent(walker *w, uint64_t low, uint64_t high) {
@@ -113,14 +117,14 @@ static inline piece *find_recent(walker *w, uint64_t low, uint64_t high) {
     return p != NULL && p->low == low && p->high == high ? p : NULL;
 }
 
-static bool visit_bytes(walker *w, uint64_t low, uint64_t high, uint32_t mode, visit_fn visit) {
+static bool visit_bytes(walker *w, uint64_t low, uint64_t high, const rdo_access *access, visit_fn visit) {
     size_t first, last;
     piece *p = find_recent(w, low, high);
-    if (p != NULL) return visit(w, p, mode);
+    if (p != NULL) return visit(w, p, access);
     if (!cover(w, low, high, &first, &last)) return false;
     if (last - first == 1) *recent_place(w, low) = w->pieces[first];
     for (size_t i = first; i < last; i++) {
-        if (!visit(w, w->pieces[i], mode)) return false;
+        if (!visit(w, w->pieces[i], access)) return false;
     }
     return true;
 }
@@ -128,14 +132,9 @@ static bool visit_bytes(walker *w, uint64_t low, uint64_t high, uint32_t mode, v
 static bool visit_rows(walker *w, const rdo_access *access, visit_fn visit) {
     uint64_t low = rdo_access_base(access) + access->low;
     for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++, low += access->pitch) {
-        if (!visit_bytes(w, low, low + access->row_bytes, access->mode, visit)) return false;
+        if (!visit_bytes(w, low, low + access->row_bytes, access, visit)) return false;
     }
     return true;
-}
-
-/* `found` is the only piece of the access, or NULL if it is not known. */
-static inline bool visit_access(walker *w, const rdo_access *access, piece *found, visit_fn visit) {
-    return found != NULL ? visit(w, found, access->mode) : visit_rows(w, access, visit);
 }
 
 /* The only piece of the access, if it was visited lately; else NULL. */
@@ -146,10 +145,33 @@ static inline piece *find_only(walker *w, const rdo_access *access) {
 
 /* ---- what a node follows ---- */
 
-static bool add_edge(walker *w, uint64_t from) {
+/* From here on the node's edges are looked up by the node that they come from: the list is too long to be searched. */
+static bool note_followed(walker *w) {
+    const rdo_edges *edges = &w->survey->edges;
+    if (w->followed == NULL) w->followed = rdo_alloc_zero((size_t)w->node_count, sizeof *w->followed);
+    if (w->followed == NULL) return false;
+    for (size_t i = w->begin; i < edges->list_count; i++) w->followed[edges->list[i]] = w->node + 1;
+    return true;
+}
+
+static inline bool is_listed(const walker *w, uint64_t from) {
+    const rdo_edges *edges = &w->survey->edges;
+    for (size_t i = w->begin; i < edges->list_count; i++) {
+        if (edges->list[i] == from) return true;
+    }
+    return false;
+}
+
+static inline bool add_edge(walker *w, uint64_t from) {
     rdo_edges *edges = &w->survey->edges;
-    if (w->followed[from] == w->node + 1) return true;
-    w->followed[from] = w->node + 1;
+    size_t own = edges->list_count - w->begin;
+    if (own < SHORT_LIST) {
+        if (is_listed(w, from)) return true;
+    } else {
+        if (own == SHORT_LIST && !note_followed(w)) return false;
+        if (w->followed[from] == w->node + 1) return true;
+        w->followed[from] = w->node + 1;
+    }
     if (edges->list_count == edges->list_capacity &&
         !rdo_grow(&edges->list, &edges->list_capacity, edges->list_count + 1, sizeof *edges->list)) {
         return false;
@@ -165,39 +187,43 @@ static bool follow_readers(walker *w, const piece *p) {
     return true;
 }
 
+static bool note_allocation(walker *w, const rdo_access *access) {
+    rdo_named_list *named = &w->survey->named;
+    if (named->count != 0 && named->data[named->count - 1].id == access->id) return true;
+    if (!RDO_LIST_GROW(named)) return false;
+    named->data[named->count++] = (rdo_named){access->memory, access->id, rdo_access_home(access)};
+    return true;
+}
+
 /* What the node depends on, by this piece. */
-static bool depend(walker *w, piece *p, uint32_t mode) {
-    bool reads = (mode & RONDO_READS) != 0;
-    p->read |= reads;
-    p->live_in |= reads && p->writer == 0;
-    if ((mode & RONDO_WRITES) != 0 && p->readers != NULL) {
-        if (!follow_readers(w, p)) return false;
-        if (!reads) return true;
+static inline bool depend(walker *w, piece *p, const rdo_access *access) {
+    if (RDO_UNLIKELY(p->id != access->id)) {
+        if (!note_allocation(w, access)) return false;
+        p->id = access->id;
     }
-    return p->writer == 0 || add_edge(w, p->writer - 1);
+    p->modes |= access->mode;
+    if (rdo_access_writes(access) && p->readers != NULL) {
+        if (!follow_readers(w, p)) return false;
+        if (!rdo_access_reads(access)) return true;
+    }
+    if (p->writer != 0) return add_edge(w, p->writer - 1);
+    p->live_in |= rdo_access_reads(access);
+    return true;
 }
 
 /* What the node leaves behind in this piece. */
-static bool leave(walker *w, piece *p, uint32_t mode) {
-    if ((mode & RONDO_WRITES) != 0) {
+static inline bool leave(walker *w, piece *p, const rdo_access *access) {
+    if (rdo_access_writes(access)) {
         p->writer = w->node + 1;
         p->readers = NULL;
         return true;
     }
-    if (p->readers != NULL && p->readers->node == w->node) return true;
+    bool known = p->writer == w->node + 1 || (p->readers != NULL && p->readers->node == w->node);
+    if (known) return true;
     reader *r = rdo_arena_take(&w->arena, sizeof *r);
     if (r == NULL) return false;
     *r = (reader){w->node, p->readers};
     p->readers = r;
-    return true;
-}
-
-/* An event wait follows the event's record, which bytes do not tell. */
-static bool follow_event(walker *w, rdo_op *const *ops) {
-    if (ops[w->node]->kind != RONDO_NODE_EVENT_WAIT) return true;
-    for (uint64_t n = w->node; n-- > 0;) {
-        if (ops[n]->kind == RONDO_NODE_EVENT_RECORD && ops[n]->event == ops[w->node]->event) return add_edge(w, n);
-    }
     return true;
 }
 
@@ -219,15 +245,61 @@ static void sort_nodes(uint64_t *nodes, size_t count) {
     }
 }
 
+/* ---- a node ---- */
+
+/* An event wait follows the event's record, which bytes do not tell. */
+static bool follow_event(walker *w, rdo_op *const *ops) {
+    const rdo_event_node_list *events = &w->survey->events;
+    if (ops[w->node]->kind != RONDO_NODE_EVENT_WAIT) return true;
+    for (size_t i = events->count; i-- > 0;) {
+        const rdo_op *op = ops[events->data[i].node];
+        if (op->kind == RONDO_NODE_EVENT_RECORD && op->event == ops[w->node]->event) {
+            return add_edge(w, events->data[i].node);
+        }
+    }
+    return true;
+}
+
+static bool note_event(walker *w, rdo_op *const *ops) {
+    rdo_event_node_list *events = &w->survey->events;
+    if (!follow_event(w, ops) || !RDO_LIST_GROW(events)) return false;
+    events->data[events->count++] = (rdo_event_node){w->node, w->survey->arg_count};
+    return true;
+}
+
+static bool note_call(walker *w) {
+    rdo_node_list *calls = &w->survey->host_calls;
+    if (!RDO_LIST_GROW(calls)) return false;
+    calls->data[calls->count++] = w->node;
+    return true;
+}
+
+/* What is to be known of nodes of some kinds. */
+static inline bool note_kind(walker *w, rdo_op *const *ops) {
+    const rdo_op *op = ops[w->node];
+    if (RDO_LIKELY(op->kind == RONDO_NODE_LAUNCH)) {
+        w->survey->arg_count += op->kernel->param_count;
+        return true;
+    }
+    if (op->kind == RONDO_NODE_HOST_CALL) return note_call(w);
+    return !rdo_op_is_event(op) || note_event(w, ops);
+}
+
 /* A span of no bytes keeps its allocation all the same: node and place name it. */
 static bool note_empty(walker *w, const rdo_access *access) {
     rdo_extent_list *empties = &w->survey->empties;
-    if (access->row_bytes != 0 || access->page == NULL) return true;
+    if (!note_allocation(w, access)) return false;
+    if (access->page == NULL) return true;
     bool again = empties->count != 0 && empties->data[empties->count - 1].low == rdo_access_base(access);
     if (again) return true;
-    if (!rdo_grow(&empties->data, &empties->capacity, empties->count + 1, sizeof *empties->data)) return false;
+    if (!RDO_LIST_GROW(empties)) return false;
     empties->data[empties->count++] = (rdo_extent){rdo_access_base(access), rdo_access_base(access) + 1};
     return true;
+}
+
+static inline bool depend_on_access(walker *w, const rdo_access *access, piece *found) {
+    if (RDO_LIKELY(found != NULL)) return depend(w, found, access);
+    return access->row_bytes != 0 ? visit_rows(w, access, depend) : note_empty(w, access);
 }
 
 /* First what the node depends on, by all its accesses, since it reads its inputs as they were; then what it leaves
@@ -235,26 +307,27 @@ static bool note_empty(walker *w, const rdo_access *access) {
 static bool walk_node(walker *w, rdo_op *const *ops) {
     rdo_edges *edges = &w->survey->edges;
     const rdo_op *op = ops[w->node];
-    size_t begin = edges->first[w->node] = edges->list_count, pieces = w->count;
+    size_t pieces = w->count;
+    w->begin = edges->first[w->node] = edges->list_count;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        w->found[i] = find_only(w, &op->accesses[i]);
+        if (!depend_on_access(w, &op->accesses[i], w->found[i])) return false;
+    }
+    if (!note_kind(w, ops)) return false;
+    bool cut = w->count != pieces;
     for (uint32_t i = 0; i < op->access_count; i++) {
         const rdo_access *access = &op->accesses[i];
-        w->found[i] = find_only(w, access);
-        if (!note_empty(w, access) || !visit_access(w, access, w->found[i], depend)) return false;
+        piece *found = cut ? NULL : w->found[i];
+        if (!(found != NULL ? leave(w, found, access) : visit_rows(w, access, leave))) return false;
     }
-    if (!follow_event(w, ops)) return false;
-    for (uint32_t i = 0; i < op->access_count; i++) {
-        const rdo_access *access = &op->accesses[i];
-        piece *found = w->count == pieces ? w->found[i] : NULL; /* it may have been cut since */
-        if (!visit_access(w, access, found, leave)) return false;
-    }
-    sort_nodes(edges->list + begin, edges->list_count - begin);
+    if (edges->list_count - w->begin > 1) sort_nodes(edges->list + w->begin, edges->list_count - w->begin);
     return true;
 }
 
 /* ---- what the pieces tell ---- */
 
 static bool is_read(const piece *p) {
-    return p->read;
+    return (p->modes & RONDO_READS) != 0;
 }
 static bool is_live_in(const piece *p) {
     return p->live_in;
@@ -263,15 +336,15 @@ static bool is_written(const piece *p) {
     return p->writer != 0;
 }
 
-static bool list_pieces(const walker *w, bool (*is_listed)(const piece *p), rdo_extent_list *out) {
+static bool list_pieces(const walker *w, bool (*is_wanted)(const piece *p), rdo_extent_list *out) {
     for (size_t i = 0; i < w->count; i++) {
         const piece *p = w->pieces[i];
-        if (!is_listed(p)) continue;
+        if (!is_wanted(p)) continue;
         if (out->count != 0 && out->data[out->count - 1].high == p->low) {
             out->data[out->count - 1].high = p->high;
             continue;
         }
-        if (!rdo_grow(&out->data, &out->capacity, out->count + 1, sizeof *out->data)) return false;
+        if (!RDO_LIST_GROW(out)) return false;
         out->data[out->count++] = (rdo_extent){p->low, p->high};
     }
     return true;
@@ -288,10 +361,9 @@ static void sort_empties(rdo_extent_list *empties) {
 }
 
 bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count) {
-    walker w = {.survey = survey};
+    walker w = {.survey = survey, .node_count = count};
     *survey = (rdo_survey){.edges.first = rdo_alloc_many((size_t)count + 1, sizeof *survey->edges.first)};
-    w.followed = rdo_alloc_zero((size_t)count + 1, sizeof *w.followed);
-    bool done = survey->edges.first != NULL && w.followed != NULL;
+    bool done = survey->edges.first != NULL;
     for (; done && w.node < count; w.node++) done = walk_node(&w, ops);
     if (done) survey->edges.first[count] = survey->edges.list_count;
     done = done && list_pieces(&w, is_live_in, &survey->live_in) && list_pieces(&w, is_read, &survey->reads) &&
@@ -311,5 +383,8 @@ void rdo_survey_finish(rdo_survey *survey) {
     rdo_free(survey->reads.data);
     rdo_free(survey->writes.data);
     rdo_free(survey->empties.data);
+    rdo_free(survey->named.data);
+    rdo_free(survey->events.data);
+    rdo_free(survey->host_calls.data);
     *survey = (rdo_survey){0};
 }

@@ -87,10 +87,7 @@ static void resolve_transfer(const rdo_op *op, rondo_backend_op *out) {
     }
 }
 
-static void resolve_host_call(const rdo_op *op, rondo_backend_op *out, rdo_host_frame *frame) {
-    out->kind = RONDO_OP_HOST;
-    out->host_fn = run_frame;
-    out->host_user = frame;
+void rdo_op_fill_frame(const rdo_op *op, rdo_host_frame *frame) {
     frame->fn = op->host->fn;
     frame->user = op->host->user;
     frame->count = op->access_count;
@@ -143,7 +140,11 @@ void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places
         resolve_transfer(op, out); /* the first access is the host block, the second the device's */
         out->host = host_bytes(&op->accesses[0]);
         break;
-    case RONDO_NODE_HOST_CALL: resolve_host_call(op, out, frame); break;
+    case RONDO_NODE_HOST_CALL:
+        out->kind = RONDO_OP_HOST;
+        out->host_fn = run_frame;
+        out->host_user = frame;
+        break;
     default: break; /* events are not for backends */
     }
 }

@@ -161,8 +161,10 @@ static inline void rdo_access_fill(rdo_access *access, rdo_memory *memory, uint6
  * lock, or has counted a use, or guards it. */
 void rdo_op_locate(rdo_op *op);
 
-/* Fills `out` for a located op; `places` has room for the kernel's parameters, `frame` (host calls only) for the
- * accesses. Not for events. */
+/* Fills the frame of a located host call; there is room for its accesses. */
+void rdo_op_fill_frame(const rdo_op *op, rdo_host_frame *frame);
+/* Fills `out` for a located op; `places` has room for the kernel's parameters, and a host call's frame is filled
+ * already. Not for events. */
 void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places, rdo_host_frame *frame);
 static inline size_t rdo_host_frame_bytes(const rdo_op *op) {
     return sizeof(rdo_host_frame) + op->access_count * sizeof(rondo_host_access);

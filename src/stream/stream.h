@@ -23,7 +23,7 @@ void rdo_capture_leave(rdo_queue *queue, rondo_status reason);
 rondo_status rdo_capture_aborted(rdo_window *window, const rdo_where *where, const char *words);
 /* Device lock held: the window no longer counts as recording; a trim that waited for the last one is done. */
 void rdo_capture_stop_recording(rdo_engine *engine);
-/* Device lock held: gives back the counts that recorded operations hold on kernels, host calls and events. */
+/* Device lock held: gives back the references that these recorded operations hold on kernels, host calls, events. */
 void rdo_ops_drop(rdo_engine *engine, rdo_op *const *ops, size_t count);
 
 /* Objects that recordings hold. Device lock held: gives a reference back; the last one ends the object. */

@@ -166,6 +166,7 @@ static rondo_backend_result resolve_and_run(rdo_call *call, const rdo_op *op, ro
     rondo_place places[RONDO_MAX_PARAMS];
     rondo_backend_op resolved;
     outcome->message[0] = '\0';
+    if (op->kind == RONDO_NODE_HOST_CALL) rdo_op_fill_frame(op, &host.frame);
     rdo_op_resolve(op, &resolved, places, &host.frame);
     return run(call->queue, &resolved, outcome);
 }

@@ -47,10 +47,10 @@ static rondo_backend_result submit(void *queue, const rondo_backend_op *op, rond
     return rdo_backend_cpu.submit(queue, op, outcome);
 }
 
-static rondo_backend_result graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+static rondo_backend_result graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph) {
     if (is_shut(DOOR_GRAPH_BUILD)) return answer;
-    return rdo_backend_cpu.graph_build(device, ops, count, edges, out_graph);
+    return rdo_backend_cpu.graph_build(device, nodes, edges, out_graph);
 }
 
 static rondo_backend_result graph_submit(void *queue, void *graph, uint64_t first, uint64_t last,

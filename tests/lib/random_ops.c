@@ -32,13 +32,26 @@ static void make_op(random_ops *r, size_t n) {
         op->event = &r->events[random_below(2)];
         return;
     }
-    op->access_count = (uint32_t)random_below(RANDOM_ACCESSES + 1);
-    for (uint32_t i = 0; i < op->access_count; i++) make_access(r, &r->accesses[n][i]);
+    if (random_below(2) == 0) {
+        op->kind = RONDO_NODE_LAUNCH;
+        op->kernel = &r->kernels[random_below(RANDOM_KERNELS)];
+        op->values = r->values;
+    }
+    bool takes_none = op->kind == RONDO_NODE_LAUNCH && op->kernel->param_count == 0;
+    op->access_count = takes_none ? 0 : (uint32_t)random_below(RANDOM_ACCESSES + 1);
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        make_access(r, &r->accesses[n][i]);
+        r->accesses[n][i].param = (uint16_t)i;
+    }
 }
 
 void random_ops_make(random_ops *r) {
     memset(r, 0, sizeof *r);
     for (size_t i = 0; i < RANDOM_MEMORIES; i++) make_memory(r, i);
+    for (size_t i = 0; i < RANDOM_KERNELS; i++) {
+        r->kernels[i].loaded = &r->kernels[i];
+        r->kernels[i].param_count = i + 1 != RANDOM_KERNELS ? RANDOM_ACCESSES : 0;
+    }
     r->count = random_below(RANDOM_OPS + 1);
     for (size_t n = 0; n < r->count; n++) make_op(r, n);
 }

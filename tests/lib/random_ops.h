@@ -1,4 +1,5 @@
-/* Random recordings for tests of what a graph finds out about its nodes: host calls with a few accesses, and events. */
+/* Random recordings for tests of what a graph finds out about its nodes: launches and host calls with a few accesses,
+ * and events. */
 #ifndef RANDOM_OPS_H
 #define RANDOM_OPS_H
 
@@ -8,6 +9,7 @@
 enum {
     RANDOM_OPS = 40,
     RANDOM_ACCESSES = 4,
+    RANDOM_KERNELS = 3,
     RANDOM_MEMORIES = 5,
     RANDOM_BYTES = 240,     /* of one allocation */
     RANDOM_APART = 256,     /* from one allocation to the next in the flat address space */
@@ -18,6 +20,8 @@ typedef struct random_ops {
     rdo_memory memories[RANDOM_MEMORIES];
     rdo_store homes[2];
     rdo_page pages[2]; /* a home's each */
+    rdo_kernel kernels[RANDOM_KERNELS]; /* with a parameter for each access that there can be, the last with none */
+    const void *values[RANDOM_ACCESSES];
     rdo_host_work work;
     rdo_event events[2];
     rdo_op ops[RANDOM_OPS], *list[RANDOM_OPS];

@@ -79,9 +79,8 @@ void rdo_cpu_move(struct rdo_cpu_queue *queue, const rondo_backend_op *op) {
 }
 
 /* Never 0. */
-void rdo_cpu_estimate_bytes(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large) {
-    *out_ns = op->rows * (op->size_bytes / BYTES_A_NS + ROW_NS);
-    *out_is_large = op->size_bytes >= SHARE_BYTES;
+struct rdo_cpu_cost rdo_cpu_estimate_bytes(const rondo_backend_op *op) {
+    return rdo_cpu_cost_of(op->rows * (op->size_bytes / BYTES_A_NS + ROW_NS), op->size_bytes >= SHARE_BYTES);
 }
 
 static bool is_pattern_length(uint32_t bytes) {

@@ -27,39 +27,6 @@ rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_
 
 /* ---- launches ---- */
 
-/* These two are declared without `inline` in parts.h: other files call them, this one has them in line. */
-
-inline void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args) {
-    for (uint32_t index = 0; index < op->arg_count; index++) {
-        const void *value = op->values != NULL ? op->values[index] : NULL;
-        /* The kernel's call has no const, its contract has: a value is read only. */
-        out_args[index] = value != NULL ? (void *)(uintptr_t)value : rdo_cpu_address(op->places[index]);
-    }
-}
-
-static uint64_t groups_along(uint64_t grid, uint64_t group) {
-    return grid <= group ? 1 : grid / group + (grid % group != 0 ? 1 : 0);
-}
-
-inline void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args,
-                                   struct rdo_cpu_launch *out_launch) {
-    struct rdo_cpu_kernel *kernel = op->kernel;
-    rondo_grid grid = op->grid;
-    out_launch->kernel = kernel;
-    out_launch->items = grid.x * grid.y * grid.z; /* the core has seen that it fits */
-    out_launch->call.args = args;
-    out_launch->call.grid[0] = grid.x;
-    out_launch->call.grid[1] = grid.y;
-    out_launch->call.grid[2] = grid.z;
-    out_launch->call.first = 0;
-    out_launch->call.last = out_launch->items;
-    if (kernel->grouped) {
-        out_launch->call.last = groups_along(grid.x, kernel->group[0]) * groups_along(grid.y, kernel->group[1]) *
-                                groups_along(grid.z, kernel->group[2]);
-    }
-    out_launch->call.failed = NULL;
-}
-
 /* 0 if it was never measured. */
 static uint64_t estimated_ps(const struct rdo_cpu_launch *launch) {
     uint64_t item_ps = atomic_load_explicit(&launch->kernel->item_ps, memory_order_relaxed);
@@ -81,12 +48,10 @@ static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
 }
 
 /* Never 0. */
-void rdo_cpu_estimate_launch(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large) {
-    struct rdo_cpu_launch launch;
-    rdo_cpu_prepare_launch(op, NULL, &launch);
-    uint64_t ps = estimated_ps(&launch);
-    *out_ns = (ps != 0 ? ps / PS_PER_NS : launch.items / GUESS_ITEMS_A_NS) + NODE_NS;
-    *out_is_large = launch.call.last > 1 && is_worth_sharing(&launch, ps);
+struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch) {
+    uint64_t ps = estimated_ps(launch);
+    uint64_t ns = (ps != 0 ? ps / PS_PER_NS : launch->items / GUESS_ITEMS_A_NS) + NODE_NS;
+    return rdo_cpu_cost_of(ns, launch->call.last > 1 && is_worth_sharing(launch, ps));
 }
 
 /* The estimate falls faster than it rises: one launch that the system interrupted must not count for long. */

@@ -1,20 +1,23 @@
 #include "graph.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#define FIRST_RECORDS_BYTES ((size_t)1024)
+#define MOST_RECORDS_BYTES ((size_t)65536)
 
 /* ---- building ---- */
 
-static uint64_t count_args(const rondo_backend_op *ops, uint64_t count) {
-    uint64_t args = 0;
-    for (uint64_t index = 0; index < count; index++) {
-        args += ops[index].kind == RONDO_OP_LAUNCH ? ops[index].arg_count : 0;
-    }
-    return args;
-}
+/* A graph whose nodes are made one after the other. */
+struct building {
+    struct rdo_cpu_graph *graph;
+    struct rdo_cpu_cost *costs; /* per node, NULL: nobody asks for them */
+    void **args;                /* the next free ones */
+};
 
 /* NULL also where the sum of the sizes does not fit. */
-static struct rdo_cpu_graph *make_graph(const rondo_backend_op *ops, uint64_t count) {
-    uint64_t args = count_args(ops, count);
+static struct rdo_cpu_graph *make_graph(const rondo_backend_nodes *nodes) {
+    uint64_t count = nodes->count, args = nodes->arg_count;
     if (count > SIZE_MAX / 2 / sizeof(struct rdo_cpu_node) || args > SIZE_MAX / 4 / sizeof(void *)) {
         return NULL;
     }
@@ -27,124 +30,172 @@ static struct rdo_cpu_graph *make_graph(const rondo_backend_op *ops, uint64_t co
     return graph;
 }
 
-static void estimate(const rondo_backend_op *op, struct rdo_cpu_cost *out) {
-    *out = (struct rdo_cpu_cost){0};
-    if (op->kind == RONDO_OP_LAUNCH) {
-        rdo_cpu_estimate_launch(op, &out->ns, &out->is_large);
-    } else if (op->kind == RONDO_OP_HOST) {
-        out->is_host = true;
-        out->ns = 1;
-    } else {
-        rdo_cpu_estimate_bytes(op, &out->ns, &out->is_large);
+static bool add_room(struct rdo_cpu_graph *graph) {
+    size_t size_bytes = graph->records != NULL ? 2 * graph->records->size_bytes : FIRST_RECORDS_BYTES;
+    size_bytes = size_bytes > MOST_RECORDS_BYTES ? MOST_RECORDS_BYTES : size_bytes;
+    struct rdo_cpu_records *more = rdo_cpu_alloc_raw(size_bytes);
+    if (more == NULL) {
+        return false;
     }
+    *more = (struct rdo_cpu_records){graph->records, size_bytes, sizeof *more};
+    graph->records = more;
+    return true;
 }
 
-/* Leaves `spread` NULL where the nodes are better played one after another. */
-static rondo_backend_result build_spread(struct rdo_cpu_graph *graph, const rondo_backend_op *ops,
-                                         const rondo_backend_edges *edges, uint32_t hands) {
-    if (hands < 2 || graph->count < 2) {
-        return RONDO_BACKEND_DONE;
+/* Room for one record of a size that is a multiple of 8; NULL if there is no memory. */
+static void *take_record(struct rdo_cpu_graph *graph, size_t size_bytes) {
+    const struct rdo_cpu_records *newest = graph->records;
+    if ((newest == NULL || newest->size_bytes - newest->used_bytes < size_bytes) && !add_room(graph)) {
+        return NULL;
     }
-    struct rdo_cpu_plan *plan;
-    size_t size_bytes = (size_t)graph->count * sizeof(struct rdo_cpu_cost);
-    struct rdo_cpu_cost *costs = rdo_cpu_alloc_raw(size_bytes);
-    if (costs == NULL) {
-        return RONDO_BACKEND_NO_MEMORY;
-    }
-    for (uint64_t index = 0; index < graph->count; index++) {
-        estimate(&ops[index], &costs[index]);
-    }
-    rondo_backend_result result = rdo_cpu_plan_make(costs, graph->count, edges, hands, &plan);
-    rdo_cpu_release(costs, size_bytes);
-    return plan != NULL ? rdo_cpu_spread_make(plan, &graph->spread) : result;
-}
-
-static struct rdo_cpu_node *node_of(struct rdo_cpu_graph *graph, uint64_t index) {
-    return &graph->nodes[graph->spread != NULL ? rdo_cpu_spread_place(graph->spread, index) : index];
-}
-
-/* One hand plays a strand, so its word is free for any kernel of it. All others share the graph's, which would not tell
- * a kernel that fails from one that was shared out; so those that may fail get none. */
-static uint32_t *word_of(struct rdo_cpu_graph *graph, uint64_t index, const struct rdo_cpu_kernel *kernel) {
-    uint32_t *word = graph->spread != NULL ? rdo_cpu_spread_word(graph->spread, index) : NULL;
-    uint32_t *common = kernel->can_fail ? NULL : &graph->failed;
-    return word != NULL ? word : common;
+    void *taken = (uint8_t *)graph->records + graph->records->used_bytes;
+    graph->records->used_bytes += size_bytes;
+    return taken;
 }
 
 /* Whether a launch needs no record is decided from what is known of its kernel now; one with a record decides again at
  * each replay whether it is worth sharing. */
-static void build_launch(struct rdo_cpu_graph *graph, uint64_t index, const rondo_backend_op *op, void **args) {
-    struct rdo_cpu_launch launch;
-    struct rdo_cpu_node *node = node_of(graph, index);
-    rdo_cpu_resolve_args(op, args);
-    rdo_cpu_prepare_launch(op, args, &launch);
-    node->call = launch.call;
-    node->call.failed = word_of(graph, index, launch.kernel);
-    node->native = rdo_cpu_stays_whole(&launch) ? launch.kernel->native : NULL;
-}
-
-static void build_nodes(struct rdo_cpu_graph *graph, const rondo_backend_op *ops) {
-    void **args = (void **)&graph->nodes[graph->count];
-    for (uint64_t index = 0; index < graph->count; index++) {
-        if (ops[index].kind == RONDO_OP_LAUNCH) {
-            build_launch(graph, index, &ops[index], args);
-            args += ops[index].arg_count;
-        } else {
-            node_of(graph, index)->native = NULL;
-        }
-        graph->record_count += node_of(graph, index)->native == NULL ? 1 : 0;
-    }
-}
-
-static void build_record(struct rdo_cpu_node *node, struct rdo_cpu_record *record, const rondo_backend_op *op) {
-    record->is_launch = op->kind == RONDO_OP_LAUNCH;
-    if (record->is_launch) {
-        rdo_cpu_prepare_launch(op, node->call.args, &record->launch);
-    } else {
-        record->op = *op;
-    }
-    node->record = record;
-}
-
-static bool build_records(struct rdo_cpu_graph *graph, const rondo_backend_op *ops) {
-    if (graph->record_count == 0) {
+static bool build_launch(struct rdo_cpu_graph *graph, struct rdo_cpu_node *node, const struct rdo_cpu_launch *launch) {
+    if (rdo_cpu_stays_whole(launch)) {
+        node->native = launch->kernel->native;
+        node->call = launch->call;
+        node->call.failed = launch->kernel->can_fail ? NULL : &graph->failed;
         return true;
     }
-    if (graph->record_count > SIZE_MAX / 2 / sizeof(struct rdo_cpu_record)) {
+    struct rdo_cpu_launch *record = take_record(graph, sizeof *record);
+    node->native = NULL;
+    node->launch = record;
+    node->op = NULL;
+    if (record != NULL) {
+        *record = *launch;
+    }
+    return record != NULL;
+}
+
+static bool build_other(struct rdo_cpu_graph *graph, struct rdo_cpu_node *node, const rondo_backend_op *op) {
+    rondo_backend_op *record = take_record(graph, sizeof *record);
+    node->native = NULL;
+    node->launch = NULL;
+    node->op = record;
+    if (record != NULL) {
+        *record = *op;
+    }
+    return record != NULL;
+}
+
+static struct rdo_cpu_cost estimate_other(const rondo_backend_op *op) {
+    return op->kind == RONDO_OP_HOST ? (struct rdo_cpu_cost){.ns = 1, .is_host = true} : rdo_cpu_estimate_bytes(op);
+}
+
+/* False if there is no memory. */
+static bool build_node(struct building *b, uint64_t index, const rondo_backend_op *op) {
+    struct rdo_cpu_node *node = &b->graph->nodes[index];
+    struct rdo_cpu_launch launch;
+    if (op->kind != RONDO_OP_LAUNCH) {
+        if (b->costs != NULL) {
+            b->costs[index] = estimate_other(op);
+        }
+        return build_other(b->graph, node, op);
+    }
+    rdo_cpu_resolve_args(op, b->args);
+    rdo_cpu_prepare_launch(op, b->args, &launch);
+    b->args += op->arg_count;
+    if (b->costs != NULL) {
+        b->costs[index] = rdo_cpu_estimate_launch(&launch);
+    }
+    return build_launch(b->graph, node, &launch);
+}
+
+static bool build_nodes(struct building *b, const rondo_backend_nodes *nodes) {
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op op;
+    bool done = true;
+    b->args = (void **)&b->graph->nodes[b->graph->count];
+    for (uint64_t index = 0; index < nodes->count && done; index++) {
+        nodes->get(nodes->recording, index, places, &op);
+        done = build_node(b, index, &op);
+    }
+    return done;
+}
+
+/* Puts the nodes into the order of the plan. One hand plays a strand, so its word is free for any kernel of it. All
+ * others share the graph's, which would not tell a kernel that fails from one that was shared out; so those that may
+ * fail have none. */
+static bool arrange(struct rdo_cpu_graph *graph) {
+    size_t size_bytes = (size_t)graph->count * sizeof(struct rdo_cpu_node);
+    struct rdo_cpu_node *recorded = rdo_cpu_alloc_raw(size_bytes);
+    if (recorded == NULL) {
         return false;
     }
-    graph->records = rdo_cpu_alloc((size_t)graph->record_count * sizeof(struct rdo_cpu_record));
-    if (graph->records == NULL) {
-        return false;
-    }
-    struct rdo_cpu_record *next = graph->records;
+    memcpy(recorded, graph->nodes, size_bytes);
     for (uint64_t index = 0; index < graph->count; index++) {
-        struct rdo_cpu_node *node = node_of(graph, index);
-        if (node->native == NULL) {
-            build_record(node, next++, &ops[index]);
+        struct rdo_cpu_node *node = &graph->nodes[rdo_cpu_spread_place(graph->spread, index)];
+        uint32_t *word = rdo_cpu_spread_word(graph->spread, index);
+        *node = recorded[index];
+        if (node->native != NULL && word != NULL) {
+            node->call.failed = word;
         }
     }
+    rdo_cpu_release(recorded, size_bytes);
     return true;
 }
 
-rondo_backend_result rdo_cpu_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
-                                         const rondo_backend_edges *edges, void **out_graph) {
-    *out_graph = NULL;
-    struct rdo_cpu_graph *graph = make_graph(ops, count);
-    if (graph == NULL) {
-        return RONDO_BACKEND_NO_MEMORY;
-    }
-    rondo_backend_result result = build_spread(graph, ops, edges, ((struct rdo_cpu_device *)device)->workers);
-    if (result == RONDO_BACKEND_DONE) {
-        build_nodes(graph, ops);
-        result = build_records(graph, ops) ? RONDO_BACKEND_DONE : RONDO_BACKEND_NO_MEMORY;
-    }
-    if (result != RONDO_BACKEND_DONE) {
-        rdo_cpu_graph_free(device, graph);
+/* Leaves `spread` NULL where the nodes are better played one after another. */
+static rondo_backend_result spread(struct building *b, const rondo_backend_edges *edges, uint32_t hands) {
+    struct rdo_cpu_graph *graph = b->graph;
+    struct rdo_cpu_plan *plan;
+    rondo_backend_result result = rdo_cpu_plan_make(b->costs, graph->count, edges, hands, &plan);
+    if (plan == NULL) {
         return result;
     }
-    *out_graph = graph;
+    result = rdo_cpu_spread_make(plan, &graph->spread);
+    return result != RONDO_BACKEND_DONE || arrange(graph) ? result : RONDO_BACKEND_NO_MEMORY;
+}
+
+static rondo_backend_result build_alone(struct building *b, const rondo_backend_nodes *nodes) {
+    return build_nodes(b, nodes) ? RONDO_BACKEND_DONE : RONDO_BACKEND_NO_MEMORY;
+}
+
+/* With costs, from which the plan is made. */
+static rondo_backend_result build_planned(struct building *b, const rondo_backend_nodes *nodes,
+                                          const rondo_backend_edges *edges, uint32_t hands) {
+    size_t size_bytes = (size_t)nodes->count * sizeof(struct rdo_cpu_cost);
+    b->costs = rdo_cpu_alloc_raw(size_bytes);
+    if (b->costs == NULL) {
+        return RONDO_BACKEND_NO_MEMORY;
+    }
+    rondo_backend_result result = build_alone(b, nodes);
+    if (result == RONDO_BACKEND_DONE) {
+        result = spread(b, edges, hands);
+    }
+    rdo_cpu_release(b->costs, size_bytes);
+    return result;
+}
+
+rondo_backend_result rdo_cpu_graph_build(void *device, const rondo_backend_nodes *nodes,
+                                         const rondo_backend_edges *edges, void **out_graph) {
+    uint32_t hands = ((struct rdo_cpu_device *)device)->workers;
+    struct building b = {.graph = make_graph(nodes)};
+    *out_graph = NULL;
+    if (b.graph == NULL) {
+        return RONDO_BACKEND_NO_MEMORY;
+    }
+    rondo_backend_result result =
+        hands < 2 || nodes->count < 2 ? build_alone(&b, nodes) : build_planned(&b, nodes, edges, hands);
+    if (result != RONDO_BACKEND_DONE) {
+        rdo_cpu_graph_free(device, b.graph);
+        return result;
+    }
+    *out_graph = b.graph;
     return RONDO_BACKEND_DONE;
+}
+
+static void free_records(struct rdo_cpu_records *records) {
+    while (records != NULL) {
+        struct rdo_cpu_records *next = records->next;
+        rdo_cpu_release(records, records->size_bytes);
+        records = next;
+    }
 }
 
 void rdo_cpu_graph_free(void *device, void *graph) {
@@ -152,24 +203,28 @@ void rdo_cpu_graph_free(void *device, void *graph) {
     (void)device;
     if (dying != NULL) {
         rdo_cpu_spread_free(dying->spread);
-        rdo_cpu_release(dying->records, (size_t)dying->record_count * sizeof(struct rdo_cpu_record));
+        free_records(dying->records);
         rdo_cpu_release(dying, dying->size_bytes);
     }
 }
 
+static const struct rdo_cpu_node *node_of(const struct rdo_cpu_graph *graph, uint64_t index) {
+    return &graph->nodes[graph->spread != NULL ? rdo_cpu_spread_place(graph->spread, index) : index];
+}
+
 void rdo_cpu_graph_set_value(void *graph, uint64_t node, uint32_t param, const void *value) {
     const struct rdo_cpu_node *changed = node_of(graph, node);
-    void *const *args = changed->native != NULL ? changed->call.args : changed->record->launch.call.args;
+    void *const *args = changed->native != NULL ? changed->call.args : changed->launch->call.args;
     /* The pointers are constant for kernels only; they lie in the graph's own block. */
     ((void **)(uintptr_t)args)[param] = (void *)(uintptr_t)value;
 }
 
 /* ---- replaying ---- */
 
-static rondo_backend_result run_record(struct rdo_cpu_queue *queue, const struct rdo_cpu_record *record,
+static rondo_backend_result run_record(struct rdo_cpu_queue *queue, const struct rdo_cpu_node *node,
                                        rondo_backend_outcome *outcome) {
-    return record->is_launch ? rdo_cpu_run_launch(queue, &record->launch, outcome)
-                             : rdo_cpu_submit(queue, &record->op, outcome);
+    return node->launch != NULL ? rdo_cpu_run_launch(queue, node->launch, outcome)
+                                : rdo_cpu_submit(queue, node->op, outcome);
 }
 
 static rondo_backend_result stop_at(uint64_t node, rondo_backend_result result, rondo_backend_outcome *outcome) {
@@ -197,7 +252,7 @@ static rondo_backend_result run_fallible(const struct rdo_cpu_node *node, rondo_
 static inline rondo_backend_result play_node(struct rdo_cpu_queue *queue, const struct rdo_cpu_node *node,
                                              rondo_backend_outcome *outcome) {
     if (node->native == NULL) {
-        return run_record(queue, node->record, outcome);
+        return run_record(queue, node, outcome);
     }
     return node->call.failed != NULL ? call_with_word(node, outcome) : run_fallible(node, outcome);
 }

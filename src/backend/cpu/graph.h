@@ -6,21 +6,16 @@
 #include "parts.h"
 #include "plan.h"
 
-struct rdo_cpu_record {
-    bool is_launch;
-    union {
-        struct rdo_cpu_launch launch;
-        rondo_backend_op op; /* any other kind */
-    };
-};
-
 /* A node fills one cache line. A small launch, the common case, is replayed from its node alone; everything else has a
  * longer record beside. */
 struct rdo_cpu_node {
-    rondo_native_fn native; /* NULL: see `record` */
+    rondo_native_fn native; /* NULL: one of the two records is given */
     union {
         rondo_native_call call; /* `failed` is NULL if the kernel may fail: each replay then lends it a word */
-        struct rdo_cpu_record *record;
+        struct {
+            struct rdo_cpu_launch *launch;
+            rondo_backend_op *op; /* of any other kind */
+        };
     };
 };
 
@@ -28,12 +23,17 @@ _Static_assert(sizeof(struct rdo_cpu_node) == 64, "a node is a cache line");
 
 struct rdo_cpu_spread;
 
-/* The head, the nodes and then the argument pointers of all launches are one block; the records are a second. */
+/* Room for records, which are made as they are needed and stay where they are. */
+struct rdo_cpu_records {
+    struct rdo_cpu_records *next;
+    size_t size_bytes, used_bytes;
+};
+
+/* The head, the nodes and then the argument pointers of all launches are one block; the records are in others. */
 struct rdo_cpu_graph {
     alignas(64) size_t size_bytes;
     uint64_t count;
-    struct rdo_cpu_record *records;
-    uint64_t record_count;
+    struct rdo_cpu_records *records; /* the newest first */
     struct rdo_cpu_spread *spread; /* NULL: the nodes lie, and are played, in the order of recording */
     /* Where kernels report that have said that they cannot fail, one for all nodes that the caller plays. */
     alignas(64) uint32_t failed;

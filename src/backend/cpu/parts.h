@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <rondo/backend.h>
+#include "plan.h"
 
 #define RDO_CPU_ALIGN_BYTES ((size_t)64)
 #define RDO_CPU_OBJECT_ALIGN_BYTES ((size_t)128) /* of the backend's own objects: the crew keeps its hands apart */
@@ -55,6 +56,38 @@ static inline uint8_t *rdo_cpu_address(rondo_place place) {
     return (uint8_t *)((uintptr_t)place.page + (uintptr_t)place.offset_bytes);
 }
 
+static inline void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args) {
+    for (uint32_t index = 0; index < op->arg_count; index++) {
+        const void *value = op->values != NULL ? op->values[index] : NULL;
+        /* The kernel's call has no const, its contract has: a value is read only. */
+        out_args[index] = value != NULL ? (void *)(uintptr_t)value : rdo_cpu_address(op->places[index]);
+    }
+}
+
+static inline uint64_t rdo_cpu_groups_along(uint64_t grid, uint64_t group) {
+    return grid <= group ? 1 : grid / group + (grid % group != 0 ? 1 : 0);
+}
+
+static inline void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args,
+                                          struct rdo_cpu_launch *out_launch) {
+    struct rdo_cpu_kernel *kernel = op->kernel;
+    rondo_grid grid = op->grid;
+    out_launch->kernel = kernel;
+    out_launch->items = grid.x * grid.y * grid.z; /* the core has seen that it fits */
+    out_launch->call.args = args;
+    out_launch->call.grid[0] = grid.x;
+    out_launch->call.grid[1] = grid.y;
+    out_launch->call.grid[2] = grid.z;
+    out_launch->call.first = 0;
+    out_launch->call.last = out_launch->items;
+    if (kernel->grouped) {
+        out_launch->call.last = rdo_cpu_groups_along(grid.x, kernel->group[0]) *
+                                rdo_cpu_groups_along(grid.y, kernel->group[1]) *
+                                rdo_cpu_groups_along(grid.z, kernel->group[2]);
+    }
+    out_launch->call.failed = NULL;
+}
+
 /* memory.c */
 void *rdo_cpu_alloc(size_t size_bytes); /* cleared */
 void *rdo_cpu_alloc_raw(size_t size_bytes); /* the same, not cleared: for what is large and filled at once */
@@ -69,21 +102,19 @@ void *rdo_cpu_host_address(void *device, void *page);
 void rdo_cpu_move(struct rdo_cpu_queue *queue, const rondo_backend_op *op); /* copy, write, read */
 rondo_backend_result rdo_cpu_fill(struct rdo_cpu_queue *queue, const rondo_backend_op *op,
                                   rondo_backend_outcome *outcome);
-void rdo_cpu_estimate_bytes(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large); /* copy, write, ... */
+struct rdo_cpu_cost rdo_cpu_estimate_bytes(const rondo_backend_op *op); /* copy, write, ... */
 
 /* exec.c */
 rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_result result, uint32_t reason,
                                   const char *message);
-void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args);
-void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args, struct rdo_cpu_launch *out_launch);
-void rdo_cpu_estimate_launch(const rondo_backend_op *op, uint64_t *out_ns, bool *out_is_large);
+struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch);
 bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch); /* known to be too small to share */
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome);
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
 /* graph.c */
-rondo_backend_result rdo_cpu_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+rondo_backend_result rdo_cpu_graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph);
 rondo_backend_result rdo_cpu_graph_submit(void *queue, void *graph, uint64_t first, uint64_t last,
                                           rondo_backend_outcome *outcome);

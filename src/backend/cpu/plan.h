@@ -24,10 +24,14 @@
 
 /* What the plan needs to know of a node. */
 struct rdo_cpu_cost {
-    uint64_t ns;    /* an estimate, not 0 */
+    uint32_t ns;    /* an estimate, not 0; the most that fits is as good as more */
     bool is_large;  /* the crew can share it by itself */
     bool is_host;   /* a host call: nothing passes it */
 };
+
+static inline struct rdo_cpu_cost rdo_cpu_cost_of(uint64_t ns, bool is_large) {
+    return (struct rdo_cpu_cost){.ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX, .is_large = is_large};
+}
 
 struct rdo_cpu_strand {
     uint32_t first, last;               /* entries [first, last) of `order` */

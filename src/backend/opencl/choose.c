@@ -20,20 +20,24 @@ struct probe {
     void *kernel, *queue, *page;
     struct rdo_ocl_graph *recorded, *enqueued;
     uint32_t k[NODES];
-    rondo_place places[2];
     const void *values[NODES][2];
-    rondo_backend_op ops[NODES];
+    rondo_place target;
 };
 
 /* ---- a graph to try ---- */
 
+static void get_node(const void *recording, uint64_t node, rondo_place *places, rondo_backend_op *out_op) {
+    const struct probe *p = recording;
+    places[0] = p->target;
+    *out_op = (rondo_backend_op){.kind = RONDO_OP_LAUNCH, .kernel = p->kernel, .grid = rondo_grid_1d(1),
+                                 .arg_count = 2, .places = places, .values = p->values[node]};
+}
+
 static void describe(struct probe *p) {
-    p->places[0] = (rondo_place){p->page, 0};
+    p->target = (rondo_place){p->page, 0};
     for (uint32_t i = 0; i < NODES; i++) {
         p->k[i] = i + 1;
         p->values[i][1] = &p->k[i];
-        p->ops[i] = (rondo_backend_op){.kind = RONDO_OP_LAUNCH, .kernel = p->kernel, .grid = rondo_grid_1d(1),
-                                       .arg_count = 2, .places = p->places, .values = p->values[i]};
     }
 }
 
@@ -42,6 +46,7 @@ static bool is_recorded(const struct rdo_ocl_graph *graph) {
 }
 
 static bool set_up(struct probe *p) {
+    const rondo_backend_nodes nodes = {NODES, (uint64_t)NODES * 2, p, get_node};
     const rondo_kernel_desc desc = {.name = "rondo_probe", .params = params, .param_count = 2, .source = text};
     rondo_backend_outcome outcome;
     if (rdo_ocl_kernel_load(p->device, &desc, &p->kernel, &outcome) != RONDO_BACKEND_DONE ||
@@ -50,8 +55,8 @@ static bool set_up(struct probe *p) {
         return false;
     }
     describe(p);
-    return rdo_ocl_graph_make(p->device, p->ops, NODES, true, &p->recorded) == RONDO_BACKEND_DONE &&
-           rdo_ocl_graph_make(p->device, p->ops, NODES, false, &p->enqueued) == RONDO_BACKEND_DONE;
+    return rdo_ocl_graph_make(p->device, &nodes, true, &p->recorded) == RONDO_BACKEND_DONE &&
+           rdo_ocl_graph_make(p->device, &nodes, false, &p->enqueued) == RONDO_BACKEND_DONE;
 }
 
 /* Where a wait failed, something may still run: the second wait is all that can be done about it. */
@@ -86,9 +91,9 @@ static bool replays_rightly(const struct probe *p) {
     for (uint32_t i = 0; i < NODES; i++) {
         expected = expected * 3 + p->k[i];
     }
-    return rdo_ocl_put(p->queue, p->places[0], &begin, sizeof begin, &outcome) == RONDO_BACKEND_DONE &&
+    return rdo_ocl_put(p->queue, p->target, &begin, sizeof begin, &outcome) == RONDO_BACKEND_DONE &&
            replay(p, p->recorded) &&
-           rdo_ocl_get(p->queue, &seen, p->places[0], sizeof seen, &outcome) == RONDO_BACKEND_DONE &&
+           rdo_ocl_get(p->queue, &seen, p->target, sizeof seen, &outcome) == RONDO_BACKEND_DONE &&
            seen == expected && is_recorded(p->recorded);
 }
 

@@ -11,14 +11,17 @@ struct sizes {
     size_t others, values, bytes, buffers;
 };
 
-static struct sizes count_parts(const rondo_backend_op *ops, uint64_t count) {
+static struct sizes count_parts(const rondo_backend_nodes *nodes) {
     struct sizes sizes = {0, 0, 0, 0};
-    for (uint64_t index = 0; index < count; index++) {
-        if (ops[index].kind != RONDO_OP_LAUNCH) {
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op op;
+    for (uint64_t index = 0; index < nodes->count; index++) {
+        nodes->get(nodes->recording, index, places, &op);
+        if (op.kind != RONDO_OP_LAUNCH) {
             sizes.others++;
             continue;
         }
-        const struct rdo_ocl_kernel *kernel = ops[index].kernel;
+        const struct rdo_ocl_kernel *kernel = op.kernel;
         sizes.values += kernel->value_count;
         sizes.bytes += kernel->value_total_bytes;
         sizes.buffers += kernel->param_count - kernel->value_count;
@@ -27,8 +30,8 @@ static struct sizes count_parts(const rondo_backend_op *ops, uint64_t count) {
 }
 
 /* Each has a place more than it needs, so that NULL means that there is no memory. */
-static bool make_tables(struct rdo_ocl_graph *graph, const rondo_backend_op *ops) {
-    struct sizes sizes = count_parts(ops, graph->count);
+static bool make_tables(struct rdo_ocl_graph *graph, const rondo_backend_nodes *nodes) {
+    struct sizes sizes = count_parts(nodes);
     bool subs = graph->device->memory == RDO_OCL_BUFFERS;
     graph->nodes = rdo_alloc_zero((size_t)graph->count + 1, sizeof *graph->nodes);
     graph->values = rdo_alloc_zero(sizes.values + 1, sizeof *graph->values);
@@ -42,7 +45,7 @@ static bool make_tables(struct rdo_ocl_graph *graph, const rondo_backend_op *ops
 /* The graph as far as it is built. */
 struct building {
     struct rdo_ocl_graph *graph;
-    const rondo_backend_op *ops;
+    const rondo_backend_nodes *nodes;
     const void **values;       /* the next free ones */
     uint8_t *bytes;
     rondo_backend_op *others;
@@ -66,6 +69,13 @@ static bool is_same_launch(const rondo_backend_op *a, const rondo_backend_op *b)
         }
     }
     return true;
+}
+
+static bool is_made_for(const struct building *b, const struct rdo_ocl_object *object, const rondo_backend_op *op) {
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op first;
+    b->nodes->get(b->nodes->recording, object->first, places, &first);
+    return is_same_launch(op, &first);
 }
 
 static size_t hash_launch(const rondo_backend_op *op) {
@@ -118,8 +128,8 @@ static struct rdo_ocl_object *next_object(struct rdo_ocl_graph *graph) {
     return &graph->objects->object[graph->objects->count];
 }
 
-static rondo_backend_result make_object(struct building *b, uint64_t index, struct rdo_ocl_object **out_object) {
-    const rondo_backend_op *op = &b->ops[index];
+static rondo_backend_result make_object(struct building *b, uint64_t index, const rondo_backend_op *op,
+                                        struct rdo_ocl_object **out_object) {
     int32_t error = OCL_SUCCESS;
     struct rdo_ocl_object *object = next_object(b->graph);
     if (object == NULL) {
@@ -136,8 +146,7 @@ static rondo_backend_result make_object(struct building *b, uint64_t index, stru
     return result == RONDO_BACKEND_DONE ? set_args(b, object, op) : result;
 }
 
-static rondo_backend_result build_launch(struct building *b, uint64_t index) {
-    const rondo_backend_op *op = &b->ops[index];
+static rondo_backend_result build_launch(struct building *b, uint64_t index, const rondo_backend_op *op) {
     const struct rdo_ocl_kernel *kernel = op->kernel;
     struct rdo_ocl_object **recent = &b->recent[hash_launch(op)];
     struct rdo_ocl_node *node = &b->graph->nodes[index];
@@ -145,24 +154,27 @@ static rondo_backend_result build_launch(struct building *b, uint64_t index) {
     for (uint32_t k = 0; k < kernel->value_count; k++) {
         *b->values++ = op->values[kernel->value_param[k]];
     }
-    if (b->shares && *recent != NULL && is_same_launch(op, &b->ops[(*recent)->first])) {
+    if (b->shares && *recent != NULL && is_made_for(b, *recent, op)) {
         node->object = *recent;
         return RONDO_BACKEND_DONE;
     }
-    rondo_backend_result result = make_object(b, index, &node->object);
+    rondo_backend_result result = make_object(b, index, op, &node->object);
     *recent = result == RONDO_BACKEND_DONE ? node->object : NULL;
     return result;
 }
 
-static rondo_backend_result build_nodes(struct rdo_ocl_graph *graph, const rondo_backend_op *ops, bool shares) {
-    struct building b = {.graph = graph, .ops = ops, .values = graph->values, .bytes = graph->bytes,
+static rondo_backend_result build_nodes(struct rdo_ocl_graph *graph, const rondo_backend_nodes *nodes, bool shares) {
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op op;
+    struct building b = {.graph = graph, .nodes = nodes, .values = graph->values, .bytes = graph->bytes,
                          .others = graph->ops, .shares = shares};
     rondo_backend_result result = RONDO_BACKEND_DONE;
     for (uint64_t index = 0; index < graph->count && result == RONDO_BACKEND_DONE; index++) {
-        if (ops[index].kind == RONDO_OP_LAUNCH) {
-            result = build_launch(&b, index);
+        nodes->get(nodes->recording, index, places, &op);
+        if (op.kind == RONDO_OP_LAUNCH) {
+            result = build_launch(&b, index, &op);
         } else {
-            *b.others = ops[index];
+            *b.others = op;
             graph->nodes[index].op = b.others;
             graph->nodes[index].by_host = !rdo_ocl_is_command(graph->device, b.others++);
         }
@@ -170,7 +182,7 @@ static rondo_backend_result build_nodes(struct rdo_ocl_graph *graph, const rondo
     return result;
 }
 
-rondo_backend_result rdo_ocl_graph_make(struct rdo_ocl_device *device, const rondo_backend_op *ops, uint64_t count,
+rondo_backend_result rdo_ocl_graph_make(struct rdo_ocl_device *device, const rondo_backend_nodes *nodes,
                                         bool recorded, struct rdo_ocl_graph **out_graph) {
     *out_graph = NULL;
     struct rdo_ocl_graph *graph = rdo_alloc_zero(1, sizeof *graph);
@@ -179,9 +191,9 @@ rondo_backend_result rdo_ocl_graph_make(struct rdo_ocl_device *device, const ron
     }
     pthread_mutex_init(&graph->lock, NULL);
     graph->device = device;
-    graph->count = count;
+    graph->count = nodes->count;
     rondo_backend_result result =
-        make_tables(graph, ops) ? build_nodes(graph, ops, !recorded) : RONDO_BACKEND_NO_MEMORY;
+        make_tables(graph, nodes) ? build_nodes(graph, nodes, !recorded) : RONDO_BACKEND_NO_MEMORY;
     if (result == RONDO_BACKEND_DONE && recorded && !rdo_ocl_find_stretches(graph)) {
         result = RONDO_BACKEND_NO_MEMORY;
     }
@@ -194,11 +206,11 @@ rondo_backend_result rdo_ocl_graph_make(struct rdo_ocl_device *device, const ron
     return RONDO_BACKEND_DONE;
 }
 
-rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+rondo_backend_result rdo_ocl_graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph) {
     (void)edges; /* the device's queue keeps the nodes in order */
     struct rdo_ocl_graph *graph = NULL;
-    rondo_backend_result result = rdo_ocl_graph_make(device, ops, count, rdo_ocl_records(device), &graph);
+    rondo_backend_result result = rdo_ocl_graph_make(device, nodes, rdo_ocl_records(device), &graph);
     *out_graph = graph;
     return result;
 }

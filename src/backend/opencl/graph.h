@@ -62,7 +62,7 @@ static inline bool rdo_ocl_node_may_fail(const struct rdo_ocl_node *node) {
 /* ---- building (graph.c) ---- */
 
 /* As rdo_ocl_graph_build, with launches recorded or not. */
-rondo_backend_result rdo_ocl_graph_make(struct rdo_ocl_device *device, const rondo_backend_op *ops, uint64_t count,
+rondo_backend_result rdo_ocl_graph_make(struct rdo_ocl_device *device, const rondo_backend_nodes *nodes,
                                         bool recorded, struct rdo_ocl_graph **out_graph);
 
 /* ---- arguments (replay.c) ---- */

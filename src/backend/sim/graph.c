@@ -10,45 +10,40 @@ struct graph {
     const void **values;
 };
 
-static uint64_t count_args(const rondo_backend_op *ops, uint64_t count) {
-    uint64_t args = 0;
-    for (uint64_t i = 0; i < count; i++) args += ops[i].kind == RONDO_OP_LAUNCH ? ops[i].arg_count : 0;
-    return args;
-}
-
-static void copy_launch(struct graph *graph, rondo_backend_op *op, uint64_t first_arg) {
-    rondo_place *places = graph->places + first_arg;
-    const void **values = graph->values + first_arg;
-    for (uint32_t i = 0; i < op->arg_count; i++) {
-        places[i] = op->places[i];
-        values[i] = op->values != NULL ? op->values[i] : NULL;
-    }
-    op->places = places;
+/* The places are where they stay already. */
+static void copy_values(rondo_backend_op *op, const void **values) {
+    for (uint32_t i = 0; i < op->arg_count; i++) values[i] = op->values != NULL ? op->values[i] : NULL;
     op->values = values;
 }
 
-rondo_backend_result rdo_sim_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+static void copy_nodes(struct graph *graph, const rondo_backend_nodes *nodes) {
+    uint64_t arg = 0;
+    for (uint64_t i = 0; i < nodes->count; i++) {
+        rondo_backend_op *op = &graph->ops[i];
+        rondo_place *places = graph->places + arg;
+        nodes->get(nodes->recording, i, places, op);
+        if (op->kind != RONDO_OP_LAUNCH) continue;
+        copy_values(op, graph->values + arg);
+        arg += op->arg_count;
+    }
+}
+
+rondo_backend_result rdo_sim_graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph) {
     rondo_sim_fault fault;
-    uint64_t args = count_args(ops, count), arg = 0;
     (void)edges; /* the nodes are played in order */
     *out_graph = NULL;
     if (rdo_sim_strikes(RONDO_SIM_GRAPH_BUILD, &fault)) return fault.result;
     struct graph *graph = calloc(1, sizeof *graph);
     if (graph == NULL) return RONDO_BACKEND_NO_MEMORY;
-    graph->ops = calloc((size_t)count + 1, sizeof *graph->ops);
-    graph->places = calloc((size_t)args + 1, sizeof *graph->places);
-    graph->values = calloc((size_t)args + 1, sizeof *graph->values);
+    graph->ops = calloc((size_t)nodes->count + 1, sizeof *graph->ops);
+    graph->places = calloc((size_t)nodes->arg_count + RONDO_MAX_PARAMS, sizeof *graph->places);
+    graph->values = calloc((size_t)nodes->arg_count + 1, sizeof *graph->values);
     if (graph->ops == NULL || graph->places == NULL || graph->values == NULL) {
         rdo_sim_graph_free(device, graph);
         return RONDO_BACKEND_NO_MEMORY;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        graph->ops[i] = ops[i];
-        if (ops[i].kind != RONDO_OP_LAUNCH) continue;
-        copy_launch(graph, &graph->ops[i], arg);
-        arg += ops[i].arg_count;
-    }
+    copy_nodes(graph, nodes);
     *out_graph = graph;
     return RONDO_BACKEND_DONE;
 }

@@ -51,7 +51,7 @@ rondo_backend_result rdo_sim_submit(void *queue, const rondo_backend_op *op, ron
 rondo_backend_result rdo_sim_run(const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
 /* graph.c */
-rondo_backend_result rdo_sim_graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+rondo_backend_result rdo_sim_graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph);
 rondo_backend_result rdo_sim_graph_submit(void *queue, void *graph, uint64_t first, uint64_t last,
                                           rondo_backend_outcome *outcome);

@@ -44,7 +44,27 @@ static inline uint64_t random_below(uint64_t bound) {
     return random_state % bound;
 }
 
-/* ---- edges ---- */
+/* ---- nodes and edges ---- */
+
+static inline void get_from_array(const void *recording, uint64_t node, rondo_place *places, rondo_backend_op *out_op) {
+    *out_op = ((const rondo_backend_op *)recording)[node];
+    if (out_op->kind != RONDO_OP_LAUNCH) {
+        return;
+    }
+    for (uint32_t index = 0; index < out_op->arg_count; index++) {
+        places[index] = out_op->places[index];
+    }
+    out_op->places = places;
+}
+
+/* An array as the recording that a build asks for its nodes. */
+static inline rondo_backend_nodes nodes_of(const rondo_backend_op *ops, uint64_t count) {
+    rondo_backend_nodes nodes = {count, 0, ops, get_from_array};
+    for (uint64_t node = 0; node < count; node++) {
+        nodes.arg_count += ops[node].kind == RONDO_OP_LAUNCH ? ops[node].arg_count : 0;
+    }
+    return nodes;
+}
 
 enum { MOST_EDGES = 64 };
 

@@ -36,7 +36,8 @@ static rondo_backend_result build_graph(struct world *world) {
         {.kind = RONDO_OP_LAUNCH, .kernel = world->kernel, .grid = {100, 1, 1}, .arg_count = 1, .places = &place,
          .values = &value},
     };
-    return rdo_backend_cpu.graph_build(world->device, ops, 3, one_after_another(), &world->graph);
+    const rondo_backend_nodes nodes = nodes_of(ops, 3);
+    return rdo_backend_cpu.graph_build(world->device, &nodes, one_after_another(), &world->graph);
 }
 
 /* Each step notes the result that it must give if it fails; all that was made is in `world`. */

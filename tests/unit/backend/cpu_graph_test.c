@@ -87,8 +87,8 @@ static void append_host(struct score *score, int result) {
 }
 
 static void build(struct score *score) {
-    assert_int_equal(rdo_backend_cpu.graph_build(score->bench.device, score->ops, score->count, one_after_another(),
-                                                 &score->graph),
+    const rondo_backend_nodes nodes = nodes_of(score->ops, score->count);
+    assert_int_equal(rdo_backend_cpu.graph_build(score->bench.device, &nodes, one_after_another(), &score->graph),
                      RONDO_BACKEND_DONE);
 }
 

@@ -23,7 +23,7 @@ static void start(void) {
     s.edges = (rondo_backend_edges){s.first, s.list, BASE};
 }
 
-static uint32_t add_node(uint64_t ns) {
+static uint32_t add_node(uint32_t ns) {
     assert_true(s.count < MOST_NODES);
     s.costs[s.count].ns = ns;
     s.first[s.count + 1] = s.first[s.count];
@@ -36,7 +36,7 @@ static void follow(uint64_t number) {
     s.list[s.first[s.count]++] = number;
 }
 
-static uint32_t add_after(uint64_t ns, uint32_t before) {
+static uint32_t add_after(uint32_t ns, uint32_t before) {
     uint32_t node = add_node(ns);
     follow(BASE + before);
     return node;
@@ -159,7 +159,7 @@ static void a_plan_keeps_every_edge_and_every_host_call_in_its_place(void **stat
         start();
         uint64_t most = random_below(4), hosts = random_below(3) * 20, large = random_below(2) * 10;
         for (uint64_t left = 2 + random_below(MOST_NODES - 2); left > 0; left--) {
-            uint32_t node = add_node(1 + random_below(2000));
+            uint32_t node = add_node(1 + (uint32_t)random_below(2000));
             s.costs[node].is_host = hosts != 0 && random_below(hosts) == 0;
             s.costs[node].is_large = large != 0 && random_below(large) == 0;
             add_random_edges(node, most);

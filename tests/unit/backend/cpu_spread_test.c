@@ -136,7 +136,8 @@ static void make_graph(uint64_t hosts, uint64_t others) {
         resolve(node);
     }
     list_edges();
-    assert_int_equal(rdo_backend_cpu.graph_build(bench.device, ops, count, &edges, &graph), RONDO_BACKEND_DONE);
+    const rondo_backend_nodes nodes = nodes_of(ops, count);
+    assert_int_equal(rdo_backend_cpu.graph_build(bench.device, &nodes, &edges, &graph), RONDO_BACKEND_DONE);
     memset(ops, 0xee, sizeof ops);
 }
 

@@ -21,8 +21,8 @@ static void open_scene(struct scene *scene, uint32_t svm, enum stub_recording re
 }
 
 static void build(struct scene *scene, uint64_t count) {
-    assert_int_equal(rdo_backend_opencl.graph_build(scene->bench.device, scene->r.ops, count, one_after_another(),
-                                                    &scene->graph),
+    const rondo_backend_nodes nodes = nodes_of(scene->r.ops, count);
+    assert_int_equal(rdo_backend_opencl.graph_build(scene->bench.device, &nodes, one_after_another(), &scene->graph),
                      RONDO_BACKEND_DONE);
     opencl_stub.recorded = opencl_stub.enqueued_recordings = opencl_stub.enqueued = opencl_stub.waits = 0;
 }

@@ -461,7 +461,8 @@ static void *build_chain(struct bench *bench, struct recording *r, void *add) {
     r->ops[1] = (rondo_backend_op){.kind = RONDO_OP_COPY, .source = place_at(bench, 128),
                                    .target = place_at(bench, 256), .size_bytes = 4, .rows = 1};
     put_add(bench, r, 2, add, 256, 384, 1);
-    assert_int_equal(rdo_backend_opencl.graph_build(bench->device, r->ops, 3, one_after_another(), &graph),
+    const rondo_backend_nodes nodes = nodes_of(r->ops, 3);
+    assert_int_equal(rdo_backend_opencl.graph_build(bench->device, &nodes, one_after_another(), &graph),
                      RONDO_BACKEND_DONE);
     return graph;
 }
@@ -524,7 +525,8 @@ static void a_replay_stops_at_the_node_that_fails(void **state) {
                                   .places = r.places[1], .values = r.values[1]};
     r.ops[2] = (rondo_backend_op){.kind = RONDO_OP_HOST, .host_fn = count_call, .host_user = &r.host_calls};
     put_add(&bench, &r, 3, add, 128, 384, 1);
-    assert_int_equal(rdo_backend_opencl.graph_build(bench.device, r.ops, 4, one_after_another(), &graph),
+    const rondo_backend_nodes nodes = nodes_of(r.ops, 4);
+    assert_int_equal(rdo_backend_opencl.graph_build(bench.device, &nodes, one_after_another(), &graph),
                      RONDO_BACKEND_DONE);
     assert_int_equal(replay(&bench, graph, 4), RONDO_BACKEND_FAILED);
     assert_int_equal(bench.outcome.node, 1);

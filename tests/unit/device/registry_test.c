@@ -77,12 +77,11 @@ static rondo_backend_result submit(void *queue, const rondo_backend_op *op, rond
     (void)outcome;
     return RONDO_BACKEND_NOT_RUN;
 }
-static rondo_backend_result graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+static rondo_backend_result graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph) {
     (void)device;
     (void)edges;
-    (void)ops;
-    (void)count;
+    (void)nodes;
     *out_graph = NULL;
     return RONDO_BACKEND_NOT_RUN;
 }

@@ -7,13 +7,47 @@ static random_ops r;
 static rdo_engine engine;
 static uint64_t built, freed, granted_builds;
 
-static rondo_backend_result graph_build(void *device, const rondo_backend_op *ops, uint64_t count,
+static void check_frame(const rdo_host_frame *frame, const rdo_op *op) {
+    assert_int_equal(frame->count, op->access_count);
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        assert_int_equal(frame->accesses[i].span.buffer.id, op->accesses[i].id);
+        assert_int_equal(frame->accesses[i].span.offset_bytes, op->accesses[i].low);
+    }
+}
+
+/* No event reaches a backend. A node is the same whenever it is asked for, and a host call has its own frame. Returns
+ * the number of arguments. */
+static uint64_t check_node(const rondo_backend_nodes *nodes, uint64_t node, const rdo_op *op) {
+    rondo_place places[RONDO_MAX_PARAMS];
+    rondo_backend_op asked, again;
+    nodes->get(nodes->recording, node, places, &again);
+    nodes->get(nodes->recording, nodes->count - 1, places, &asked);
+    nodes->get(nodes->recording, node, places, &asked);
+    assert_int_equal(asked.kind, again.kind);
+    if (op->kind == RONDO_NODE_HOST_CALL) {
+        assert_int_equal(asked.kind, RONDO_OP_HOST);
+        assert_ptr_equal(asked.host_user, again.host_user);
+        check_frame(asked.host_user, op);
+        return 0;
+    }
+    assert_int_equal(asked.kind, RONDO_OP_LAUNCH);
+    assert_ptr_equal(asked.kernel, op->kernel->loaded);
+    assert_ptr_equal(asked.places, places);
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        assert_int_equal(places[i].offset_bytes, op->accesses[i].offset + op->accesses[i].low);
+    }
+    return asked.arg_count;
+}
+
+static rondo_backend_result graph_build(void *device, const rondo_backend_nodes *nodes,
                                          const rondo_backend_edges *edges, void **out_graph) {
-    (void)device, (void)edges;
+    (void)device;
     if (granted_builds == 0) return RONDO_BACKEND_NOT_RUN;
     granted_builds--;
-    assert_true(count > 0);
-    for (uint64_t i = 0; i < count; i++) assert_int_equal(ops[i].kind, RONDO_OP_HOST); /* no event reaches a backend */
+    assert_true(nodes->count > 0);
+    uint64_t args = 0;
+    for (uint64_t i = 0; i < nodes->count; i++) args += check_node(nodes, i, &r.ops[edges->base + i]);
+    assert_int_equal(nodes->arg_count, args);
     *out_graph = &built;
     built++;
     return RONDO_BACKEND_DONE;
@@ -127,6 +161,21 @@ static void compare_homes(const rdo_program *program) {
     assert_int_equal(program->has_host_calls, calls);
 }
 
+/* Host calls and events are listed, and all arguments of launches counted. */
+static void compare_kinds(const rdo_survey *found) {
+    uint64_t args = 0, calls = 0, events = 0;
+    for (size_t n = 0; n < r.count; n++) {
+        if (r.ops[n].kind == RONDO_NODE_LAUNCH) args += r.ops[n].kernel->param_count;
+        if (r.ops[n].kind == RONDO_NODE_HOST_CALL) assert_int_equal(found->host_calls.data[calls++], n);
+        if (!rdo_op_is_event(&r.ops[n])) continue;
+        assert_int_equal(found->events.data[events].node, n);
+        assert_int_equal(found->events.data[events++].args_before, args);
+    }
+    assert_int_equal(found->host_calls.count, calls);
+    assert_int_equal(found->events.count, events);
+    assert_int_equal(found->arg_count, args);
+}
+
 /* Segments follow one another without gaps; an event stands alone and is no segment of the backend's. */
 static void compare_segments(const rdo_program *program) {
     uint64_t next = 0;
@@ -138,7 +187,7 @@ static void compare_segments(const rdo_program *program) {
             assert_int_equal(rdo_op_is_event(&r.ops[n]), segment->event);
         }
         if (segment->event) assert_int_equal(segment->last, segment->first + 1);
-        assert_int_equal(segment->native != NULL, !segment->event);
+        assert_int_equal(segment->native != NULL, !segment->event && backend.graph_build != NULL);
         next = segment->last;
     }
     assert_int_equal(next, r.count);
@@ -154,6 +203,7 @@ static void compare(const rdo_program *program) {
     assert_int_equal(program->live_in_bytes, sum(model.live_in));
     assert_int_equal(program->written_bytes, sum(model.written));
     compare_homes(program);
+    compare_kinds(&program->survey);
     compare_segments(program);
 }
 
@@ -202,6 +252,18 @@ static void what_a_node_reads_and_writes_itself_is_live_in(void **state) {
     rdo_program_delete(program);
 }
 
+/* One that begins with an event, and that writes nothing. */
+static void make_reading_one(void) {
+    random_ops_make(&r);
+    r.pages[0].books = r.pages[1].books = &engine.books;
+    for (size_t n = 0; n < 2; n++) r.list[n] = &r.ops[n];
+    r.count = 2;
+    r.ops[0] = (rdo_op){.kind = RONDO_NODE_EVENT_RECORD, .event = &r.events[0], .accesses = r.accesses[0]};
+    r.ops[1] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .host = &r.work, .accesses = r.accesses[1], .access_count = 1};
+    r.accesses[1][0] = (rdo_access){.memory = &r.memories[0], .id = 100, .row_bytes = 8, .rows = 1,
+                                    .mode = RONDO_READS, .page = &r.pages[0], .offset = RANDOM_APART};
+}
+
 static void make_long_one(void) {
     seed_random();
     do {
@@ -209,10 +271,7 @@ static void make_long_one(void) {
     } while (r.count < RANDOM_OPS / 2);
 }
 
-/* [E3] */
-static void a_program_without_memory_is_none(void **state) {
-    (void)state;
-    make_long_one();
+static void starve_programs(void) {
     for (int lasting = 0; lasting < 2; lasting++) {
         for (uint64_t granted = 0, refused = 1; refused != 0; granted++) {
             rdo_program *program;
@@ -229,6 +288,18 @@ static void a_program_without_memory_is_none(void **state) {
             assert_int_equal(rdo_alloc_live(), live);
             assert_int_equal(built, freed);
         }
+    }
+}
+
+/* [E3] Whether the backend has graphs or gets the nodes one by one. */
+static void a_program_without_memory_is_none(void **state) {
+    (void)state;
+    for (int graphs = 0; graphs < 2; graphs++) {
+        backend.graph_build = graphs != 0 ? graph_build : NULL;
+        make_long_one();
+        starve_programs();
+        make_reading_one();
+        starve_programs();
     }
 }
 

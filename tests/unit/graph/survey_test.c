@@ -145,12 +145,51 @@ static void a_wide_join_follows_each_node_once(void **state) {
     rdo_survey_finish(&survey);
 }
 
+enum { READERS = 200, JOIN = READERS + 1, AGAIN = 2 * JOIN };
+
+/* One that names an allocation by no byte; then, twice, some that read it and one that writes it. */
+static void make_joins(rdo_op **list) {
+    static rdo_memory memory;
+    static rdo_page page;
+    static rdo_access parts[3];
+    static rdo_op ops[3];
+    for (size_t i = 0; i < 3; i++) {
+        parts[i] = (rdo_access){.memory = &memory, .id = 5, .page = &page, .mode = RONDO_READS, .rows = 1};
+        if (i != 0) parts[i].row_bytes = parts[i].pitch = 8;
+        ops[i] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .accesses = &parts[i], .access_count = 1};
+    }
+    parts[2].mode = RONDO_WRITES;
+    for (size_t n = 0; n <= AGAIN; n++) list[n] = &ops[n == 0 ? 0 : n % JOIN != 0 ? 1 : 2];
+}
+
+/* [E3] Also for nodes that follow so many that these are not searched one by one. */
+static void joins_without_memory_are_none(void **state) {
+    rdo_op *list[AGAIN + 1];
+    (void)state;
+    make_joins(list);
+    for (uint64_t granted = 0, refused = 1; refused != 0; granted++) {
+        rdo_survey survey;
+        uint64_t live = rdo_alloc_live();
+        starve(granted, true);
+        bool found = rdo_survey_find(&survey, list, AGAIN + 1);
+        refused = feed();
+        assert_int_equal(found, refused == 0);
+        if (found) {
+            assert_int_equal(survey.edges.first[JOIN + 1] - survey.edges.first[JOIN], READERS);
+            assert_int_equal(survey.edges.first[AGAIN + 1] - survey.edges.first[AGAIN], READERS);
+            rdo_survey_finish(&survey);
+        }
+        assert_int_equal(rdo_alloc_live(), live);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct_predecessors_are_those_of_a_byte_for_byte_search),
         cmocka_unit_test(every_conflict_is_on_a_path_of_edges),
         cmocka_unit_test(edges_without_memory_are_none),
         cmocka_unit_test(a_wide_join_follows_each_node_once),
+        cmocka_unit_test(joins_without_memory_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

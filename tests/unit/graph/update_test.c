@@ -249,10 +249,10 @@ static void replay_once(int index, void *user) {
     meddling.graph = NULL;
 }
 
-static rondo_backend_result build_and_meddle(void *device, const rondo_backend_op *ops, uint64_t count,
+static rondo_backend_result build_and_meddle(void *device, const rondo_backend_nodes *nodes,
                                              const rondo_backend_edges *edges, void **out_graph) {
     if (meddling.graph != NULL) run_threads(1, replay_once, NULL);
-    return rdo_backend_cpu.graph_build(device, ops, count, edges, out_graph);
+    return rdo_backend_cpu.graph_build(device, nodes, edges, out_graph);
 }
 
 static int register_meddling(void **state) {

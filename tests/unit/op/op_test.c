@@ -255,6 +255,7 @@ static void a_host_call_resolves_to_its_function_and_addresses(void **state) {
     op.host = &work;
     rdo_host_frame *frame = malloc(rdo_host_frame_bytes(&op));
     assert_non_null(frame);
+    rdo_op_fill_frame(&op, frame);
     rdo_op_resolve(&op, &out, NULL, frame);
     assert_int_equal(out.kind, RONDO_OP_HOST);
     assert_int_equal(out.host_fn(out.host_user), 17);
@@ -266,7 +267,7 @@ static void a_host_call_resolves_to_its_function_and_addresses(void **state) {
     assert_int_equal(seen[1].mode, RONDO_READS);
 
     f.bench.hidden = true; /* a device whose memory the host cannot see */
-    rdo_op_resolve(&op, &out, NULL, frame);
+    rdo_op_fill_frame(&op, frame);
     assert_null(frame->accesses[0].data);
     assert_ptr_equal(frame->accesses[1].data, address_of(&f.on_host));
     free(frame);
@@ -277,7 +278,7 @@ static void a_host_call_resolves_to_its_function_and_addresses(void **state) {
     op.host = &work;
     frame = malloc(rdo_host_frame_bytes(&op));
     assert_non_null(frame);
-    rdo_op_resolve(&op, &out, NULL, frame);
+    rdo_op_fill_frame(&op, frame);
     assert_null(frame->accesses[0].data); /* no bytes, no page, no address */
     free(frame);
     memory_bench_release(&f.bench, empty);
