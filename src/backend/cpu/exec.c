@@ -68,6 +68,8 @@ static void learn(struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t ns) {
         sample = sample + (old - sample) / 2;
     }
     atomic_store_explicit(&kernel->item_ps, sample, memory_order_relaxed);
+    uint64_t whole = SHARE_PS / sample;
+    atomic_store_explicit(&kernel->small_items, whole < TIMED_ITEMS ? whole : TIMED_ITEMS, memory_order_relaxed);
 }
 
 static uint32_t run_timed(struct rdo_cpu_kernel *kernel, const rondo_native_call *call, uint64_t items) {
@@ -119,22 +121,20 @@ static bool run_shared(struct rdo_cpu_device *device, struct rdo_cpu_launch *lau
     return true;
 }
 
-/* The first launch of a kernel, all that are large, and a few of the others. */
-static bool is_timed(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch, uint64_t ps) {
-    return ps == 0 || launch->items >= TIMED_ITEMS || ++queue->launches % TIMED_ONE_IN == 0;
-}
-
-static uint32_t run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch, uint64_t ps) {
+/* Shares the launch, or times it. */
+static uint32_t run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
+    uint64_t ps = estimated_ps(launch);
     if (queue->device->workers > 1 && is_worth_sharing(launch, ps) && run_shared(queue->device, launch, ps)) {
         return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
     }
     return run_timed(launch->kernel, &launch->call, launch->items);
 }
 
+/* The first launch of a kernel, all that are large, and a few of the others are worth a closer look. */
 static inline uint32_t run_any(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
-    uint64_t ps = estimated_ps(launch);
-    if (launch->call.last > 1 && (ps >= SHARE_PS || is_timed(queue, launch, ps))) {
-        return run_large(queue, launch, ps);
+    uint64_t small_items = atomic_load_explicit(&launch->kernel->small_items, memory_order_relaxed);
+    if (launch->call.last > 1 && (launch->items >= small_items || ++queue->launches % TIMED_ONE_IN == 0)) {
+        return run_large(queue, launch);
     }
     launch->kernel->native(&launch->call);
     return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
@@ -175,7 +175,7 @@ static rondo_backend_result submit_host(const rondo_backend_op *op, rondo_backen
 }
 
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome) {
-    switch (op->kind) {
+    switch (__builtin_expect((long)op->kind, (long)RONDO_OP_LAUNCH)) {
     case RONDO_OP_LAUNCH:
         return submit_launch(queue, op, outcome);
     case RONDO_OP_FILL:

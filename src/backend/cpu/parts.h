@@ -42,6 +42,7 @@ struct rdo_cpu_kernel {
     bool grouped;
     bool can_fail;
     _Atomic uint64_t item_ps; /* running estimate, picoseconds an item takes; 0: never measured */
+    _Atomic uint64_t small_items; /* by that estimate, launches of fewer items are neither shared nor always timed */
 };
 
 /* A launch whose arguments are resolved. */
@@ -58,7 +59,7 @@ static inline uint8_t *rdo_cpu_address(rondo_place place) {
 
 static inline void rdo_cpu_resolve_args(const rondo_backend_op *op, void **out_args) {
     for (uint32_t index = 0; index < op->arg_count; index++) {
-        const void *value = op->values != NULL ? op->values[index] : NULL;
+        const void *value = op->values[index];
         /* The kernel's call has no const, its contract has: a value is read only. */
         out_args[index] = value != NULL ? (void *)(uintptr_t)value : rdo_cpu_address(op->places[index]);
     }
