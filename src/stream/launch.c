@@ -146,7 +146,9 @@ RDO_OUT_OF_LINE rondo_status keep(rdo_call *call, rdo_kernel *kernel, const rond
     rdo_op *op = rdo_op_new(&window->arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, call->where.label);
     if (RDO_UNLIKELY(op == NULL)) return refuse(call, kernel, grid, q);
     op->kernel = kernel;
-    op->grid = *grid;
+    op->grid.x = grid->x;
+    op->grid.y = grid->y;
+    op->grid.z = grid->z;
     op->own_values = 0;
     bool known = fill_op(window, op, q) && is_undisturbed(call->queue) && window->ops.count < window->ops.capacity;
     if (RDO_UNLIKELY(!known)) return rdo_record_placed(call, op, true);
@@ -170,7 +172,9 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
         rondo_backend_op op; /* the fields of other kinds mean nothing */
         op.kind = RONDO_OP_LAUNCH;
         op.kernel = kernel->loaded;
-        op.grid = *grid;
+        op.grid.x = grid->x; /* one by one, as the caller has just stored them: see CMakeLists.txt */
+        op.grid.y = grid->y;
+        op.grid.z = grid->z;
         op.arg_count = kernel->param_count;
         op.places = q->places;
         op.values = q->values;
