@@ -11,7 +11,7 @@
 
 /* *out_again: the device is full, but something may have made room since: pending work that ended, or what other queues
  * had to be swept of. */
-static rondo_status try_to_create(rondo_stream *stream, const char *operation, const rdo_request *request,
+static rondo_status try_to_create(rondo_stream *stream, const char *operation, rdo_request *request,
                                   rondo_buffer *out_buffer, bool *out_again) {
     rdo_call call;
     rdo_memory *memory = NULL;
@@ -35,7 +35,7 @@ static rondo_status try_to_create(rondo_stream *stream, const char *operation, c
 
 /* Allocates; when the device is full and nobody records, waits for pending work, settles all queues and tries once
  * more [M4]. */
-static rondo_status create_buffer(rondo_stream *stream, const char *operation, const rdo_request *request,
+static rondo_status create_buffer(rondo_stream *stream, const char *operation, rdo_request *request,
                                   rondo_buffer *out_buffer) {
     bool again;
     rondo_status status = try_to_create(stream, operation, request, out_buffer, &again);
@@ -152,12 +152,12 @@ void rondo_buffer_release(rondo_buffer buffer) {
     /* With its queue's lock, which is mostly free, the memory need not wait for a sweep. */
     bool at_home = !rdo_in_work() && rdo_lock_try(&home->lock);
     rdo_lock_take(&books->lock);
-    rdo_engine_pin(rdo_engine_of_books(books)); /* this may be the last thing that kept the engine */
     if (rdo_memory_find(buffer) == memory) release_locked(memory, at_home);
-    rdo_lock_give(&books->lock);
-    if (at_home) rdo_lock_give(&home->lock);
-    RDO_LOCK_THEN_LOOK();
-    rdo_engine_settle_pinned(rdo_engine_of_books(books));
+    if (RDO_LIKELY(at_home)) {
+        rdo_queue_leave_settled(home);
+    } else {
+        rdo_api_released(rdo_engine_of_books(books));
+    }
 }
 
 rondo_status rondo_buffer_get_info(rondo_buffer buffer, rondo_buffer_info *out_info) {

@@ -86,8 +86,9 @@ static bool drop_reference(rdo_memory *memory) {
     return true;
 }
 
+/* Whether somebody besides its users needs it. */
 static bool is_needed(const rdo_memory *memory) {
-    return memory->refs != 0 || memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0;
+    return memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0;
 }
 
 void rdo_memory_unref(rdo_memory *memory) {
@@ -99,7 +100,7 @@ void rdo_memory_unref_at_home(rdo_memory *memory) {
 }
 
 void rdo_memory_settle(rdo_memory *memory) {
-    if (is_needed(memory)) return;
+    if (memory->refs != 0 || is_needed(memory)) return;
     rdo_store_return(atomic_load_explicit(&memory->home, memory_order_relaxed), &memory->returning);
 }
 

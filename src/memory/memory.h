@@ -52,9 +52,9 @@ struct rdo_memory {
     uint32_t slice;
     rondo_place place;  /* of the first byte; changes only by relocation */
     uint64_t address;   /* of the first byte in the device's flat address space, see rdo_page */
-    uint32_t refs;      /* of users; under the device lock, as all below */
-    uint32_t uses;      /* running operations of other queues */
+    uint32_t uses;      /* running operations of other queues; under the device lock, as all below */
     uint32_t maps;
+    uint32_t refs;      /* of users */
     uint64_t window;    /* allocated inside this window, 0: inside none */
     uint64_t recorded_by, recorded_low, recorded_high; /* the range that a window remembered last, and which window */
     uint64_t listed_by; /* the list that it was put on last, so that it is put there once */

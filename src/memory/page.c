@@ -15,7 +15,12 @@ rdo_page *rdo_page_new(rdo_books *books, void *handle, uint64_t size) {
     page->size = size;
     page->spares = RDO_NO_SLICE;
     page->slice_count = 1;
-    page->slices[0] = (rdo_slice){.size = size, .before = RDO_NO_SLICE, .after = RDO_NO_SLICE};
+    page->slices[0] = (rdo_slice){.size = size,
+                                  .before = RDO_NO_SLICE,
+                                  .after = RDO_NO_SLICE,
+                                  .open_before = RDO_NO_SLICE,
+                                  .open_after = RDO_NO_SLICE};
+    page->most_open = size;
     return page;
 }
 
@@ -24,7 +29,18 @@ void rdo_page_delete(rdo_page *page) {
     rdo_free(page);
 }
 
-uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
+static bool is_open(const rdo_slice *slice) {
+    return slice->owner == NULL && slice->guards == 0 && slice->window == 0;
+}
+
+static uint32_t fit_open(rdo_page *page, uint64_t size) {
+    uint32_t i = page->first_open;
+    while (i != RDO_NO_SLICE && page->slices[i].size < size) i = page->slices[i].open_after;
+    if (i == RDO_NO_SLICE) page->most_open = size - 1;
+    return i;
+}
+
+static uint32_t fit_window(const rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->owner != NULL || slice->size < size || slice->guards != 0) continue;
@@ -32,6 +48,10 @@ uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool
         if (allowed && !(slice->served && page->pool == RONDO_POOL_HOST)) return i;
     }
     return RDO_NO_SLICE;
+}
+
+uint32_t rdo_page_fit(rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
+    return window == 0 ? fit_open(page, size) : fit_window(page, size, window, own_only);
 }
 
 bool rdo_page_add_room(rdo_page *page) {
@@ -45,8 +65,38 @@ static uint32_t take_entry(rdo_page *page) {
     return entry;
 }
 
-/* Cuts the free slice at `size` bytes; both parts keep window and touch. */
-static void split(rdo_page *page, uint32_t index, uint64_t size) {
+/* In the list of open slices, `after` follows `before`; either may be RDO_NO_SLICE. */
+static void link_open(rdo_page *page, uint32_t before, uint32_t after) {
+    *(before != RDO_NO_SLICE ? &page->slices[before].open_after : &page->first_open) = after;
+    if (after != RDO_NO_SLICE) page->slices[after].open_before = before;
+}
+
+/* `index` is listed between two others. */
+static void insert_open(rdo_page *page, uint32_t before, uint32_t index, uint32_t after) {
+    link_open(page, before, index);
+    link_open(page, index, after);
+}
+
+static void remove_open(rdo_page *page, uint32_t index) {
+    const rdo_slice *slice = &page->slices[index];
+    link_open(page, slice->open_before, slice->open_after);
+}
+
+/* `by` is listed where `index` was. */
+static void replace_open(rdo_page *page, uint32_t index, uint32_t by) {
+    const rdo_slice *slice = &page->slices[index];
+    insert_open(page, slice->open_before, by, slice->open_after);
+}
+
+/* The last open slice before `index`. */
+static uint32_t find_open_before(const rdo_page *page, uint32_t index) {
+    uint32_t i = page->slices[index].before;
+    while (i != RDO_NO_SLICE && !is_open(&page->slices[i])) i = page->slices[i].before;
+    return i;
+}
+
+/* Cuts the free slice at `size` bytes; both parts keep window and touch. Returns the second. */
+static uint32_t split(rdo_page *page, uint32_t index, uint64_t size) {
     uint32_t rest = take_entry(page);
     rdo_slice *slice = &page->slices[index];
     page->slices[rest] = *slice;
@@ -58,11 +108,18 @@ static void split(rdo_page *page, uint32_t index, uint64_t size) {
     slice->after = rest;
     slice->size = size;
     if (slice->window != 0) page->marked++;
+    return rest;
 }
 
 void rdo_page_carve(rdo_page *page, uint32_t index, uint64_t size, rdo_memory *owner, uint64_t window) {
     RDO_ASSERT(page->slices[index].owner == NULL && page->slices[index].size >= size);
-    if (page->slices[index].size > size) split(page, index, size);
+    bool open = page->slices[index].window == 0; /* a guarded slice is not carved */
+    if (page->slices[index].size > size) {
+        uint32_t rest = split(page, index, size);
+        if (open) replace_open(page, index, rest);
+    } else if (open) {
+        remove_open(page, index);
+    }
     rdo_slice *slice = &page->slices[index];
     slice->owner = owner;
     slice->noted = 0;
@@ -90,19 +147,29 @@ static void swallow_next(rdo_page *page, uint32_t index) {
     slice->served = slice->served || next->served;
     if (next->after != RDO_NO_SLICE) page->slices[next->after].before = index;
     if (next->window != 0) page->marked--;
-    *next = (rdo_slice){.after = page->spares, .spare = true};
+    next->after = page->spares;
+    next->spare = true;
     page->spares = gone;
 }
 
-static inline void coalesce(rdo_page *page, uint32_t index, uint64_t window) {
-    rdo_slice *slice = &page->slices[index];
-    while (slice->after != RDO_NO_SLICE && can_merge(slice, &page->slices[slice->after], window)) {
+/* The slice has become open: it is listed, or part of its open neighbours. */
+static void open_slice(rdo_page *page, uint32_t index) {
+    uint32_t before = page->slices[index].before, after = page->slices[index].after;
+    bool joins_before = before != RDO_NO_SLICE && is_open(&page->slices[before]);
+    bool joins_after = after != RDO_NO_SLICE && is_open(&page->slices[after]);
+    if (joins_after) {
+        replace_open(page, after, index);
         swallow_next(page, index);
     }
-    /* Entry 0 is always the first slice by address: a merge swallows the later one. */
-    if (slice->before != RDO_NO_SLICE && can_merge(&page->slices[slice->before], slice, window)) {
-        swallow_next(page, slice->before);
+    if (joins_before) { /* entry 0 is always the first slice by address: a merge swallows the later one */
+        if (joins_after) remove_open(page, index);
+        swallow_next(page, before);
+        index = before;
+    } else if (!joins_after) {
+        uint32_t first = find_open_before(page, index);
+        insert_open(page, first, index, first != RDO_NO_SLICE ? page->slices[first].open_after : page->first_open);
     }
+    if (page->slices[index].size > page->most_open) page->most_open = page->slices[index].size;
 }
 
 void rdo_page_free(rdo_page *page, uint32_t index) {
@@ -110,15 +177,17 @@ void rdo_page_free(rdo_page *page, uint32_t index) {
     RDO_ASSERT(slice->owner != NULL);
     slice->owner = NULL;
     page->used--;
-    slice->touched = slice->touched || slice->reused;
-    slice->served = slice->window != 0;
-    if (slice->window == 0) {
-        slice->touched = slice->reused = false;
-        coalesce(page, index, 0);
+    if (slice->window != 0) {
+        slice->touched = slice->touched || slice->reused;
+        slice->served = true;
+        return;
     }
+    slice->touched = slice->reused = false;
+    if (slice->guards == 0) open_slice(page, index);
 }
 
 void rdo_page_guard(rdo_page *page, uint32_t index) {
+    if (is_open(&page->slices[index])) remove_open(page, index);
     if (page->slices[index].guards++ != 0) return;
     page->guarded++;
     page->books->reports[page->pool].guarded_bytes += page->slices[index].size;
@@ -133,18 +202,23 @@ void rdo_page_unguard(rdo_page *page, uint32_t index) {
     if (slice->owner != NULL) {
         rdo_memory_settle(slice->owner);
     } else if (slice->window == 0) {
-        coalesce(page, index, 0);
+        open_slice(page, index);
     }
 }
 
 void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window) {
     rdo_slice *slice = &page->slices[index];
-    if (slice->window == 0 && window != 0) page->marked++;
-    if (slice->window != 0 && window == 0) page->marked--;
+    if (slice->window == window) return;
+    RDO_ASSERT(slice->window == 0 || window == 0);
+    if (is_open(slice)) remove_open(page, index);
     slice->window = window;
-    if (window != 0) return;
+    if (window != 0) {
+        page->marked++;
+        return;
+    }
+    page->marked--;
     slice->touched = slice->reused = slice->served = false;
-    if (slice->owner == NULL && slice->guards == 0) coalesce(page, index, 0);
+    if (is_open(slice)) open_slice(page, index);
 }
 
 void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
@@ -160,17 +234,24 @@ void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
 bool rdo_page_check(const rdo_page *page) {
     uint64_t offset = 0;
     uint32_t used = 0, guarded = 0, marked = 0, before = RDO_NO_SLICE;
+    uint32_t open = page->first_open, open_before = RDO_NO_SLICE;
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->spare || slice->offset != offset || slice->before != before) return false;
         if (slice->size == 0 && page->size != 0) return false;
         if (before != RDO_NO_SLICE && can_merge(&page->slices[before], slice, 0)) return false;
         if (slice->owner != NULL && (slice->owner->page != page || slice->owner->slice != i)) return false;
+        if (is_open(slice)) {
+            if (i != open || slice->open_before != open_before || slice->size > page->most_open) return false;
+            open_before = i;
+            open = slice->open_after;
+        }
         used += slice->owner != NULL;
         guarded += slice->guards != 0;
         marked += slice->window != 0;
         offset += slice->size;
         before = i;
     }
-    return offset == page->size && used == page->used && guarded == page->guarded && marked == page->marked;
+    bool counts = used == page->used && guarded == page->guarded && marked == page->marked;
+    return offset == page->size && open == RDO_NO_SLICE && counts;
 }

@@ -10,13 +10,15 @@
  * begin to its end. Of host pages it is handed out once only: what the host wrote there when the work was recorded, the
  * snapshot of a write or the bytes of a block, is read by each replay, and nobody else's bytes must take its place
  * [C7]. A guarded slice (guards > 0) belongs to a graph: used or free, it is not handed out, not
- * coalesced, not moved, and its page is not released.
+ * coalesced, not moved, and its page is not released. A slice is open if it is free, unguarded and of no window:
+ * anybody may be given it.
  *
  * Invariants
  *  1. Slices cover the page: each starts where the one before ends, the first at 0, the last ends at the page's end.
- *  2. Two neighbours that are free, unguarded and of no window are one slice.
+ *  2. Two open neighbours are one slice.
  *  3. used, guarded and marked count the slices with an owner, with guards, and with a window.
  *  4. A used slice's owner names this page and slice.
+ *  5. The open slices are linked in order of address, and none is larger than `most_open`.
  */
 #ifndef RDO_MEMORY_PAGE_H
 #define RDO_MEMORY_PAGE_H
@@ -28,6 +30,7 @@
 typedef struct rdo_slice {
     uint64_t offset, size;
     uint32_t before, after; /* neighbours by address, RDO_NO_SLICE at the ends */
+    uint32_t open_before, open_after; /* the same among the open slices, if it is one */
     rdo_memory *owner;      /* NULL: free */
     uint64_t window;        /* the open window that this slice belongs to, 0: none */
     uint64_t noted;         /* the window that noted it last, so that it need not be noted again */
@@ -51,6 +54,8 @@ struct rdo_page {
     uint32_t slice_count; /* entries, spare ones included */
     size_t slice_capacity;
     uint32_t spares;      /* first spare entry, linked by `after` */
+    uint32_t first_open;
+    uint64_t most_open;   /* a bound that a search in vain lowers */
     uint32_t used, guarded, marked;
     rondo_usage usage;    /* own pages: what they may be reused for */
     bool imported;
@@ -63,7 +68,11 @@ void rdo_page_delete(rdo_page *page);
 
 /* The first free slice of at least `size` bytes that `window` may use: one of its own if `own_only`, else also one
  * of no window. RDO_NO_SLICE if there is none. */
-uint32_t rdo_page_fit(const rdo_page *page, uint64_t size, uint64_t window, bool own_only);
+uint32_t rdo_page_fit(rdo_page *page, uint64_t size, uint64_t window, bool own_only);
+/* False if it is known without a search that there is none. */
+static inline bool rdo_page_may_fit(const rdo_page *page, uint64_t size, uint64_t window) {
+    return size <= page->most_open || window != 0;
+}
 /* Used by the next one: makes room for one more slice. */
 bool rdo_page_add_room(rdo_page *page);
 /* Whether rdo_page_carve can be done without further memory. */

@@ -65,7 +65,7 @@ static bool outdated(const rdo_page *page) {
 }
 
 static bool page_serves(const rdo_page *page, const rdo_request *request, uint64_t size, bool own_only) {
-    if (page == NULL || page->imported) return false;
+    if (page == NULL || !rdo_page_may_fit(page, size, request->window) || page->imported) return false;
     if (own_only && page->marked == 0) return false;
     if (page->pool == RONDO_POOL_OWN) return own_page_fits(page, request, size);
     return own_only || !outdated(page);
@@ -103,8 +103,9 @@ bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *m
 /* The report of the pool that serves the allocation, also one of no bytes. */
 static rondo_pool_report *report_of(const rdo_memory *memory) {
     rdo_books *books = rdo_memory_books(memory);
+    if (memory->page != NULL) return &books->reports[memory->page->pool];
     rdo_request request = {.size = memory->size, .usage = memory->usage, .host = memory->host};
-    return &books->reports[memory->page != NULL ? memory->page->pool : rdo_store_pool(books, &request)];
+    return &books->reports[rdo_store_pool(books, &request)];
 }
 
 void rdo_store_account(rdo_memory *memory) {

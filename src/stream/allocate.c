@@ -52,8 +52,8 @@ static void relieve(rdo_call *call) {
 /* If it is RONDO_OK, the device lock is held from the moment that the allocation has its place. */
 static rondo_status find_room(rdo_call *call, const rdo_request *request, rdo_memory *memory) {
     rdo_store *store = &call->queue->store;
-    rdo_page_update update = rdo_window_page_update(&call->queue->window);
     if (place(store, request, memory)) return RONDO_OK;
+    rdo_page_update update = rdo_window_page_update(&call->queue->window);
     if (update == RDO_PAGE_FORBIDDEN) return refuse_growth(call, request);
     rondo_backend_result result = rdo_store_grow(store, request);
     if (result == RONDO_BACKEND_DEVICE_FULL && update == RDO_PAGE_ALLOW) {
@@ -105,21 +105,20 @@ static void begin_life(rdo_call *call, rdo_memory *memory) {
     rdo_memory_claim(memory, 0, memory->size, rondo_status_number(fresh), 0);
 }
 
-static rondo_status allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
+static rondo_status allocate(rdo_call *call, rdo_request *request, bool staging, rdo_memory **out_memory) {
     rdo_books *books = &call->engine->books;
     rdo_window *window = &call->queue->window;
-    rdo_request wanted = *request;
     if (request->size > UINT64_MAX / 4) { /* below, sizes can be padded and added without a thought */
         return rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
                                (unsigned long long)request->size);
     }
     rdo_memory *memory = new_record(call, request->size);
     if (memory == NULL) return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for a buffer's record");
-    if (rdo_call_records(call)) wanted.window = window->id;
+    request->window = rdo_call_records(call) ? window->id : 0;
     memory->usage = request->usage;
     memory->host = request->host;
     memory->staging = staging;
-    rondo_status status = find_room(call, &wanted, memory);
+    rondo_status status = find_room(call, request, memory);
     if (status != RONDO_OK) {
         rdo_memory_delete(memory);
         return status;
@@ -141,7 +140,7 @@ static rondo_status allocate(rdo_call *call, const rdo_request *request, bool st
     return RONDO_OK;
 }
 
-rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
+rondo_status rdo_allocate(rdo_call *call, rdo_request *request, bool staging, rdo_memory **out_memory) {
     *out_memory = NULL;
     rondo_status status = allocate(call, request, staging, out_memory);
     /* A reservation is part of the step: without it the recording would be missing something [C8]. */

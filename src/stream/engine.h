@@ -128,6 +128,14 @@ static inline bool rdo_engine_unsettled(rdo_engine *engine) {
     return atomic_load_explicit(&engine->books.returning, memory_order_seq_cst) != 0 ||
            atomic_load_explicit(&rdo_deferred_engines, memory_order_relaxed) != NULL;
 }
+/* Device lock held: whether settling would find nothing to do, and the user's last reference, whose release closes the
+ * engine, is still there. */
+static inline bool rdo_engine_is_settled(rdo_engine *engine) {
+    return !rdo_engine_unsettled(engine) && !atomic_load_explicit(&engine->books.due, memory_order_relaxed) &&
+           (atomic_load_explicit(&engine->callers, memory_order_relaxed) & RDO_ENGINE_CLOSING) == 0;
+}
+/* Queue lock and device lock held: gives both back, and settles if there is something to settle. */
+void rdo_queue_leave_settled(rdo_queue *queue);
 bool rdo_queue_try_sweep(rdo_store *store);
 
 #endif
