@@ -14,13 +14,13 @@ rdo_page *rdo_page_new(rdo_books *books, void *handle, uint64_t size) {
     page->handle = handle;
     page->size = size;
     page->spares = RDO_NO_SLICE;
-    page->slice_count = 1;
+    page->slice_count = 2;
+    page->most_open = size;
     page->slices[0] = (rdo_slice){.size = size,
                                   .before = RDO_NO_SLICE,
                                   .after = RDO_NO_SLICE,
-                                  .open_before = RDO_NO_SLICE,
-                                  .open_after = RDO_NO_SLICE};
-    page->most_open = size;
+                                  .open = {RDO_NO_SLICE, RDO_NO_SLICE}};
+    page->slices[RDO_NO_SLICE] = (rdo_slice){.size = UINT64_MAX, .guards = 1, .spare = true};
     return page;
 }
 
@@ -30,17 +30,10 @@ void rdo_page_delete(rdo_page *page) {
 }
 
 static bool is_open(const rdo_slice *slice) {
-    return slice->owner == NULL && slice->guards == 0 && slice->window == 0;
+    return ((uintptr_t)slice->owner | slice->guards | slice->window) == 0;
 }
 
-static uint32_t fit_open(rdo_page *page, uint64_t size) {
-    uint32_t i = page->first_open;
-    while (i != RDO_NO_SLICE && page->slices[i].size < size) i = page->slices[i].open_after;
-    if (i == RDO_NO_SLICE) page->most_open = size - 1;
-    return i;
-}
-
-static uint32_t fit_window(const rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
+uint32_t rdo_page_fit_window(const rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->owner != NULL || slice->size < size || slice->guards != 0) continue;
@@ -48,10 +41,6 @@ static uint32_t fit_window(const rdo_page *page, uint64_t size, uint64_t window,
         if (allowed && !(slice->served && page->pool == RONDO_POOL_HOST)) return i;
     }
     return RDO_NO_SLICE;
-}
-
-uint32_t rdo_page_fit(rdo_page *page, uint64_t size, uint64_t window, bool own_only) {
-    return window == 0 ? fit_open(page, size) : fit_window(page, size, window, own_only);
 }
 
 bool rdo_page_add_room(rdo_page *page) {
@@ -65,27 +54,23 @@ static uint32_t take_entry(rdo_page *page) {
     return entry;
 }
 
-/* In the list of open slices, `after` follows `before`; either may be RDO_NO_SLICE. */
-static void link_open(rdo_page *page, uint32_t before, uint32_t after) {
-    *(before != RDO_NO_SLICE ? &page->slices[before].open_after : &page->first_open) = after;
-    if (after != RDO_NO_SLICE) page->slices[after].open_before = before;
+static void drop_entry(rdo_page *page, uint32_t entry) {
+    page->slices[entry].after = page->spares;
+    page->slices[entry].spare = true;
+    page->spares = entry;
 }
 
-/* `index` is listed between two others. */
-static void insert_open(rdo_page *page, uint32_t before, uint32_t index, uint32_t after) {
-    link_open(page, before, index);
-    link_open(page, index, after);
+/* Lists an open slice between the two that its links name. */
+static inline void list_open(rdo_page *page, uint32_t index) {
+    rdo_links links = page->slices[index].open;
+    page->slices[links.before].open.after = index;
+    page->slices[links.after].open.before = index;
 }
 
-static void remove_open(rdo_page *page, uint32_t index) {
-    const rdo_slice *slice = &page->slices[index];
-    link_open(page, slice->open_before, slice->open_after);
-}
-
-/* `by` is listed where `index` was. */
-static void replace_open(rdo_page *page, uint32_t index, uint32_t by) {
-    const rdo_slice *slice = &page->slices[index];
-    insert_open(page, slice->open_before, by, slice->open_after);
+static inline void unlist_open(rdo_page *page, uint32_t index) {
+    rdo_links links = page->slices[index].open;
+    page->slices[links.before].open.after = links.after;
+    page->slices[links.after].open.before = links.before;
 }
 
 /* The last open slice before `index`. */
@@ -100,11 +85,10 @@ static uint32_t split(rdo_page *page, uint32_t index, uint64_t size) {
     uint32_t rest = take_entry(page);
     rdo_slice *slice = &page->slices[index];
     page->slices[rest] = *slice;
-    page->slices[rest].offset += size;
-    page->slices[rest].size -= size;
-    page->slices[rest].noted = 0;
+    page->slices[rest].offset = slice->offset + size;
+    page->slices[rest].size = slice->size - size;
     page->slices[rest].before = index;
-    if (slice->after != RDO_NO_SLICE) page->slices[slice->after].before = rest;
+    page->slices[slice->after].before = rest;
     slice->after = rest;
     slice->size = size;
     if (slice->window != 0) page->marked++;
@@ -116,19 +100,20 @@ void rdo_page_carve(rdo_page *page, uint32_t index, uint64_t size, rdo_memory *o
     bool open = page->slices[index].window == 0; /* a guarded slice is not carved */
     if (page->slices[index].size > size) {
         uint32_t rest = split(page, index, size);
-        if (open) replace_open(page, index, rest);
+        if (open) list_open(page, rest); /* where the whole was */
     } else if (open) {
-        remove_open(page, index);
+        unlist_open(page, index);
     }
     rdo_slice *slice = &page->slices[index];
     slice->owner = owner;
     slice->noted = 0;
+    page->used++;
+    if (open && window == 0) return; /* nobody touched it */
+    if (open) page->marked++;
+    slice->window = window;
     slice->served = false;
     slice->reused = slice->touched;
     slice->touched = false;
-    page->used++;
-    if (slice->window == 0 && window != 0) page->marked++;
-    slice->window = window;
 }
 
 static bool can_merge(const rdo_slice *a, const rdo_slice *b, uint64_t window) {
@@ -145,29 +130,40 @@ static void swallow_next(rdo_page *page, uint32_t index) {
     slice->after = next->after;
     slice->touched = slice->touched || next->touched;
     slice->served = slice->served || next->served;
-    if (next->after != RDO_NO_SLICE) page->slices[next->after].before = index;
+    page->slices[next->after].before = index;
     if (next->window != 0) page->marked--;
-    next->after = page->spares;
-    next->spare = true;
-    page->spares = gone;
+    drop_entry(page, gone);
+}
+
+/* Makes the open slice after an open one part of it. */
+static inline void absorb(rdo_page *page, uint32_t index) {
+    rdo_slice *slice = &page->slices[index];
+    uint32_t gone = slice->after;
+    rdo_slice *next = &page->slices[gone];
+    RDO_ASSERT(is_open(slice) && is_open(next) && !next->touched && !next->served);
+    slice->size += next->size;
+    slice->after = next->after;
+    page->slices[next->after].before = index;
+    drop_entry(page, gone);
 }
 
 /* The slice has become open: it is listed, or part of its open neighbours. */
 static void open_slice(rdo_page *page, uint32_t index) {
     uint32_t before = page->slices[index].before, after = page->slices[index].after;
-    bool joins_before = before != RDO_NO_SLICE && is_open(&page->slices[before]);
-    bool joins_after = after != RDO_NO_SLICE && is_open(&page->slices[after]);
+    bool joins_before = is_open(&page->slices[before]), joins_after = is_open(&page->slices[after]);
     if (joins_after) {
-        replace_open(page, after, index);
-        swallow_next(page, index);
+        page->slices[index].open = page->slices[after].open;
+        list_open(page, index);
+        absorb(page, index);
     }
     if (joins_before) { /* entry 0 is always the first slice by address: a merge swallows the later one */
-        if (joins_after) remove_open(page, index);
-        swallow_next(page, before);
+        if (joins_after) unlist_open(page, index);
+        absorb(page, before);
         index = before;
     } else if (!joins_after) {
-        uint32_t first = find_open_before(page, index);
-        insert_open(page, first, index, first != RDO_NO_SLICE ? page->slices[first].open_after : page->first_open);
+        uint32_t last = find_open_before(page, index);
+        page->slices[index].open = (rdo_links){last, page->slices[last].open.after};
+        list_open(page, index);
     }
     if (page->slices[index].size > page->most_open) page->most_open = page->slices[index].size;
 }
@@ -182,12 +178,12 @@ void rdo_page_free(rdo_page *page, uint32_t index) {
         slice->served = true;
         return;
     }
-    slice->touched = slice->reused = false;
+    RDO_ASSERT(!slice->touched && !slice->reused && !slice->served);
     if (slice->guards == 0) open_slice(page, index);
 }
 
 void rdo_page_guard(rdo_page *page, uint32_t index) {
-    if (is_open(&page->slices[index])) remove_open(page, index);
+    if (is_open(&page->slices[index])) unlist_open(page, index);
     if (page->slices[index].guards++ != 0) return;
     page->guarded++;
     page->books->reports[page->pool].guarded_bytes += page->slices[index].size;
@@ -210,7 +206,7 @@ void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window) {
     rdo_slice *slice = &page->slices[index];
     if (slice->window == window) return;
     RDO_ASSERT(slice->window == 0 || window == 0);
-    if (is_open(slice)) remove_open(page, index);
+    if (is_open(slice)) unlist_open(page, index);
     slice->window = window;
     if (window != 0) {
         page->marked++;
@@ -224,9 +220,7 @@ void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window) {
 void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         rdo_slice *slice = &page->slices[i];
-        while (slice->after != RDO_NO_SLICE && can_merge(slice, &page->slices[slice->after], window)) {
-            swallow_next(page, i);
-        }
+        while (can_merge(slice, &page->slices[slice->after], window)) swallow_next(page, i);
         if (slice->owner == NULL && slice->window == window) slice->served = false;
     }
 }
@@ -234,7 +228,7 @@ void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
 bool rdo_page_check(const rdo_page *page) {
     uint64_t offset = 0;
     uint32_t used = 0, guarded = 0, marked = 0, before = RDO_NO_SLICE;
-    uint32_t open = page->first_open, open_before = RDO_NO_SLICE;
+    uint32_t open = page->slices[RDO_NO_SLICE].open.after, open_before = RDO_NO_SLICE;
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->spare || slice->offset != offset || slice->before != before) return false;
@@ -242,9 +236,10 @@ bool rdo_page_check(const rdo_page *page) {
         if (before != RDO_NO_SLICE && can_merge(&page->slices[before], slice, 0)) return false;
         if (slice->owner != NULL && (slice->owner->page != page || slice->owner->slice != i)) return false;
         if (is_open(slice)) {
-            if (i != open || slice->open_before != open_before || slice->size > page->most_open) return false;
+            if (slice->touched || slice->reused || slice->served) return false;
+            if (i != open || slice->open.before != open_before || slice->size > page->most_open) return false;
             open_before = i;
-            open = slice->open_after;
+            open = slice->open.after;
         }
         used += slice->owner != NULL;
         guarded += slice->guards != 0;
@@ -253,5 +248,6 @@ bool rdo_page_check(const rdo_page *page) {
         before = i;
     }
     bool counts = used == page->used && guarded == page->guarded && marked == page->marked;
-    return offset == page->size && open == RDO_NO_SLICE && counts;
+    bool listed = open == RDO_NO_SLICE && page->slices[RDO_NO_SLICE].open.before == open_before;
+    return offset == page->size && listed && counts;
 }

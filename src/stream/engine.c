@@ -126,14 +126,3 @@ void rdo_engine_settle_pinned(rdo_engine *engine) {
         settle(waiting);
     }
 }
-
-/* The queue's lock goes first: what others leave to its holder they list under the device lock, so since the look that
- * is nothing. Nor can anybody have closed the engine before the device lock is given back. */
-void rdo_queue_leave_settled(rdo_queue *queue) {
-    rdo_engine *engine = queue->engine;
-    bool settled = rdo_engine_is_settled(engine);
-    if (RDO_UNLIKELY(!settled)) rdo_engine_pin(engine);
-    rdo_lock_give(&queue->lock);
-    rdo_lock_give(&engine->books.lock);
-    if (RDO_UNLIKELY(!settled)) rdo_engine_settle_pinned(engine);
-}

@@ -221,9 +221,11 @@ static void a_page_that_contradicts_itself_is_found_out(void **state) {
     DAMAGE(page->used, 2);
     DAMAGE(page->guarded, 1);
     DAMAGE(page->marked, 1);
-    DAMAGE(page->first_open, RDO_NO_SLICE);
-    DAMAGE(page->slices[rest].open_before, 0);
-    DAMAGE(page->slices[rest].open_after, rest);
+    DAMAGE(page->slices[rest].touched, true);
+    DAMAGE(page->slices[rest].reused, true);
+    DAMAGE(page->slices[rest].served, true);
+    DAMAGE(page->slices[rest].open.before, 0);
+    DAMAGE(page->slices[rest].open.after, rest);
     DAMAGE(page->most_open, 7 * UNIT - 1);
 #undef DAMAGE
     rdo_page *nothing = rdo_page_new(&bench.books, NULL, 0);
