@@ -65,11 +65,9 @@ static bool outdated(const rdo_page *page) {
     return page->pool == RONDO_POOL_SHARED && page->size < page->store->shared_page_bytes;
 }
 
-static inline bool page_serves(const rdo_page *page, const rdo_request *request, uint64_t size, bool own_only) {
-    if (page == NULL || !rdo_page_may_fit(page, size, request->window)) return false;
-    if (own_only && page->marked == 0) return false;
-    if (page->pool == RONDO_POOL_OWN) return own_page_fits(page, request, size);
-    return own_only || !outdated(page);
+/* Whether a page of the kind OWN may take the request; others need not be asked. */
+static inline bool page_takes(const rdo_page *page, const rdo_request *request, uint64_t size) {
+    return RDO_LIKELY(page->pool != RONDO_POOL_OWN) || own_page_fits(page, request, size);
 }
 
 static void bind(rdo_page *page, uint32_t slice, rdo_memory *memory) {
@@ -85,11 +83,31 @@ static inline bool place_on(rdo_page *page, const rdo_request *request, uint64_t
                             bool own_only) {
     uint32_t slice = rdo_page_fit(page, size, request->window, own_only);
     if (slice == RDO_NO_SLICE || !rdo_page_prepare_carve(page)) return false;
+    RDO_ASSERT(!page->imported); /* its one allocation has it whole */
     /* An own page has one allocation, which takes it whole. */
     uint64_t taken = page->pool == RONDO_POOL_OWN ? page->slices[slice].size : size;
     rdo_page_carve(page, slice, taken, memory, request->window);
     bind(page, slice, memory);
     return true;
+}
+
+static bool place_in_window(const rdo_pool *pool, const rdo_request *request, uint64_t size, rdo_memory *memory) {
+    for (uint32_t i = 0; i < pool->count; i++) {
+        rdo_page *page = pool->pages[i];
+        bool serves = page != NULL && page->marked != 0 && page_takes(page, request, size);
+        if (serves && place_on(page, request, size, memory, true)) return true;
+    }
+    return false;
+}
+
+static inline bool place_anywhere(const rdo_pool *pool, const rdo_request *request, uint64_t size, rdo_memory *memory) {
+    for (uint32_t i = pool->first; i < pool->count; i++) {
+        rdo_page *page = pool->pages[i];
+        bool serves = page != NULL && rdo_page_may_fit(page, size, request->window) && !outdated(page) &&
+                      page_takes(page, request, size);
+        if (serves && place_on(page, request, size, memory, false)) return true;
+    }
+    return false;
 }
 
 bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *memory, bool own_only) {
@@ -101,12 +119,8 @@ bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *m
     }
     const rdo_pool *pool = &store->pools[rdo_store_pool(store->books, request)];
     uint64_t size = padded(store->books, request->size);
-    for (uint32_t i = own_only ? 0 : pool->first; i < pool->count; i++) {
-        rdo_page *page = pool->pages[i];
-        bool serves = page_serves(page, request, size, own_only);
-        if (serves && place_on(page, request, size, memory, own_only)) return true;
-    }
-    return false;
+    return RDO_UNLIKELY(own_only) ? place_in_window(pool, request, size, memory)
+                                  : place_anywhere(pool, request, size, memory);
 }
 
 /* The report of the pool that serves the allocation, also one of no bytes. */
