@@ -155,17 +155,19 @@ static void release_locked(rdo_memory *memory, bool at_home) {
 
 void rondo_buffer_release(rondo_buffer buffer) {
     rdo_memory *memory = rdo_memory_find(buffer);
-    if (memory == NULL || !rdo_api_may_release(rdo_engine_of_books(rdo_memory_books(memory)))) return;
-    rdo_books *books = rdo_memory_books(memory);
+    if (memory == NULL) return;
+    /* All that is locked follows from one look at the record, which may begin to serve another device meanwhile. */
     rdo_queue *home = rdo_queue_of_store(atomic_load_explicit(&memory->home, memory_order_relaxed));
+    rdo_engine *engine = home->engine;
+    if (!rdo_api_may_release(engine)) return;
     /* With its queue's lock, which is mostly free, the memory need not wait for a sweep. */
     bool at_home = !rdo_in_work() && rdo_lock_try(&home->lock);
-    rdo_lock_take(&books->lock);
+    rdo_lock_take(&engine->books.lock);
     if (rdo_memory_is(memory, buffer)) release_locked(memory, at_home);
     if (RDO_LIKELY(at_home)) {
         rdo_queue_leave_settled(home);
     } else {
-        rdo_api_released(rdo_engine_of_books(books));
+        rdo_api_released(engine);
     }
 }
 
