@@ -20,7 +20,8 @@ rdo_page *rdo_page_new(rdo_books *books, void *handle, uint64_t size) {
                                   .before = RDO_NO_SLICE,
                                   .after = RDO_NO_SLICE,
                                   .open = {RDO_NO_SLICE, RDO_NO_SLICE}};
-    page->slices[RDO_NO_SLICE] = (rdo_slice){.size = UINT64_MAX, .guards = 1, .spare = true};
+    page->slices[RDO_NO_SLICE] =
+        (rdo_slice){.offset = UINT64_MAX, .size = UINT64_MAX, .open = {0, 0}, .guards = 1, .spare = true};
     return page;
 }
 
@@ -73,11 +74,17 @@ static inline void unlist_open(rdo_page *page, uint32_t index) {
     page->slices[links.after].open.before = links.before;
 }
 
-/* The last open slice before `index`. */
+/* The last open slice before `index`. Looks back from there and on from the first open one at once, so that neither
+ * many used slices in a row nor many open ones make it long. */
 static uint32_t find_open_before(const rdo_page *page, uint32_t index) {
-    uint32_t i = page->slices[index].before;
-    while (i != RDO_NO_SLICE && !is_open(&page->slices[i])) i = page->slices[i].before;
-    return i;
+    const rdo_slice *slices = page->slices;
+    uint32_t back = slices[index].before, on = slices[RDO_NO_SLICE].open.after;
+    while (!is_open(&slices[back])) {
+        if (slices[on].offset > slices[index].offset) return slices[on].open.before;
+        back = slices[back].before;
+        on = slices[on].open.after;
+    }
+    return back;
 }
 
 /* Cuts the free slice at `size` bytes; both parts keep window and touch. Returns the second. */

@@ -27,7 +27,7 @@
 #include "memory/books.h"
 
 /* An entry of each page that is no slice, but the ends of its lists: what is linked never has to ask whether it comes
- * first or last. It is not open, and larger than anything. */
+ * first or last. It is not open, is larger than anything, and lies after everything. */
 #define RDO_NO_SLICE 1
 
 typedef struct rdo_links {
