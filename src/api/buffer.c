@@ -9,43 +9,40 @@
 
 /* ---- life ---- */
 
-static inline rondo_status reserve(rdo_call *call, rdo_request *request, rondo_buffer *out_buffer) {
-    rdo_memory *memory;
-    RDO_TRY(rdo_allocate(call, request, false, &memory));
-    *out_buffer = (rondo_buffer){memory->id};
-    rdo_memory_publish(memory);
-    return RONDO_OK;
-}
-
-/* Ends a call on a full device. *out_again: something may have made room since, pending work that ended, or what other
- * queues had to be swept of. */
-static rondo_status end_full(rdo_call *call, rondo_status status, bool *out_again) {
-    rdo_engine *engine = call->engine;
+/* *out_again: the device is full, but something may have made room since: pending work that ended, or what other queues
+ * had to be swept of. */
+static rondo_status try_to_create(rondo_stream *stream, const char *operation, rdo_request *request,
+                                  rondo_buffer *out_buffer, bool *out_again) {
+    rdo_call call;
+    rdo_memory *memory = NULL;
     *out_again = false;
-    if (rdo_captures_any_recording(&engine->captures)) return rdo_call_end(call, status);
-    bool waits = atomic_load(&engine->books.returning) != 0;
-    rdo_engine_pin(engine);
-    status = rdo_call_end(call, status);
-    *out_again = rdo_engine_drain(engine) || waits;
-    rdo_engine_settle_pinned(engine);
+    RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
+    rondo_status status = rdo_allocate(&call, request, false, &memory);
+    if (memory != NULL) {
+        *out_buffer = (rondo_buffer){memory->id};
+        rdo_memory_publish(memory);
+    }
+    bool full = rondo_status_code(status) == RONDO_NO_DEVICE_MEMORY &&
+                !rdo_captures_any_recording(&call.engine->captures);
+    if (RDO_LIKELY(!full)) return rdo_call_end(&call, status);
+    bool waits = atomic_load(&call.engine->books.returning) != 0;
+    rdo_engine_pin(call.engine);
+    status = rdo_call_end(&call, status);
+    *out_again = rdo_engine_drain(call.engine) || waits;
+    rdo_engine_settle_pinned(call.engine);
     return status;
 }
 
 /* Allocates; when the device is full and nobody records, waits for pending work, settles all queues and tries once
  * more [M4]. */
-static inline rondo_status create_buffer(rondo_stream *stream, const char *operation, rdo_request *request,
-                                         rondo_buffer *out_buffer) {
-    rdo_call call;
+static rondo_status create_buffer(rondo_stream *stream, const char *operation, rdo_request *request,
+                                  rondo_buffer *out_buffer) {
     bool again;
-    RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
-    rondo_status status = reserve(&call, request, out_buffer);
-    if (RDO_LIKELY(rondo_status_code(status) != RONDO_NO_DEVICE_MEMORY)) return rdo_call_end(&call, status);
-    status = end_full(&call, status, &again);
-    if (!again) return status;
-    RDO_TRY(rdo_call_begin_work(&call, stream, operation, NULL));
-    return rdo_call_end(&call, reserve(&call, request, out_buffer));
+    rondo_status status = try_to_create(stream, operation, request, out_buffer, &again);
+    return again ? try_to_create(stream, operation, request, out_buffer, &again) : status;
 }
 
+/* On its own, so that a good call writes down no place to complain about. */
 static rondo_status refuse_buffer(rondo_usage usage, const rondo_buffer *out_buffer) {
     const rdo_where *where = RDO_NOWHERE("rondo_buffer_create");
     if (out_buffer == NULL) RDO_REFUSE(RONDO_INVALID, "out_buffer is null");
