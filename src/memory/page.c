@@ -128,7 +128,7 @@ static bool can_merge(const rdo_slice *a, const rdo_slice *b, uint64_t window) {
            b->window == window;
 }
 
-/* Makes the slice after `index` part of it. */
+/* Makes the slice after `index`, of the same window, part of it. */
 static void swallow_next(rdo_page *page, uint32_t index) {
     rdo_slice *slice = &page->slices[index];
     uint32_t gone = slice->after;
@@ -138,7 +138,7 @@ static void swallow_next(rdo_page *page, uint32_t index) {
     slice->touched = slice->touched || next->touched;
     slice->served = slice->served || next->served;
     page->slices[next->after].before = index;
-    if (next->window != 0) page->marked--;
+    page->marked--;
     drop_entry(page, gone);
 }
 
@@ -225,6 +225,7 @@ void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window) {
 }
 
 void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
+    RDO_ASSERT(window != 0); /* open slices are one already */
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         rdo_slice *slice = &page->slices[i];
         while (can_merge(slice, &page->slices[slice->after], window)) swallow_next(page, i);

@@ -102,7 +102,7 @@ void rdo_page_guard(rdo_page *page, uint32_t index);
 void rdo_page_unguard(rdo_page *page, uint32_t index);
 /* Sets or clears the window of a slice, keeping count. Clearing coalesces. */
 void rdo_page_set_window(rdo_page *page, uint32_t index, uint64_t window);
-/* Makes one slice of neighbouring free slices of `window` (0: of none), touched ones too, as if none had served yet. */
+/* Makes one slice of neighbouring free slices of `window`, touched ones too, as if none had served yet. */
 void rdo_page_coalesce_window(rdo_page *page, uint64_t window);
 
 /* For tests and debug builds: whether the invariants hold. */
