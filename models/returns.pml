@@ -103,6 +103,35 @@ inline release(r)
     UNLOCK_DEVICE
 }
 
+/* With the home queue's lock as well, a dead record goes back to its pool at once. */
+inline release_at_home(r)
+{
+    LOCK_DEVICE;
+    d_step {
+        assert(refs[r] > 0);
+        refs[r]--;
+        if
+        :: refs[r] == 0 ->
+            alive[r] = 0;
+            if
+            :: uses[r] == 0 ->
+                assert(running[r] == 0 && !listed[r] && !recycled[r]);
+                recycled[r] = 1
+            :: else
+            fi
+        :: else
+        fi;
+        look = (returns[0] != 0 || returns[1] != 0)
+    }
+#ifdef BREAK_DEVICE_LOCK_GIVEN_FIRST
+    UNLOCK_DEVICE;
+    UNLOCK_QUEUE(HOME(r))
+#else
+    UNLOCK_QUEUE(HOME(r));
+    UNLOCK_DEVICE
+#endif
+}
+
 inline settle_queue(h)
 {
     do
@@ -130,6 +159,28 @@ inline settle()
 {
     settle_queue(0);
     settle_queue(1)
+}
+
+/* A release outside of all calls: at home if the queue's lock is free. There what was listed before is seen by the
+ * look, and what is listed later finds the queue's lock given back: so nothing is left to look for afterwards. */
+inline release_outside(r)
+{
+    atomic {
+        NO_OTHER_LOCK;
+        look = (queue_lock[HOME(r)] == 0);
+        if
+        :: look -> queue_lock[HOME(r)] = me + 1
+        :: else
+        fi
+    };
+    if
+    :: look -> release_at_home(r)
+    :: else -> release(r); look = 1
+    fi;
+    if
+    :: look -> look = 0; settle()
+    :: else
+    fi
 }
 
 /* Picks a reference that nobody has begun to release. */
@@ -249,7 +300,7 @@ proctype Thread(byte me; byte calls)
         if
         :: pick_release();
             if
-            :: drop != NOTHING -> release(drop); settle()
+            :: drop != NOTHING -> release_outside(drop)
             :: else
             fi
         :: atomic { select(r : 0..2); q = HOME(r) }
@@ -265,9 +316,10 @@ proctype Thread(byte me; byte calls)
 proctype Releaser(byte me)
 {
     byte drop = NOTHING, each;
+    bit look;
     pick_release();
     if
-    :: drop != NOTHING -> release(drop); settle()
+    :: drop != NOTHING -> release_outside(drop)
     :: else
     fi;
     atomic { drop = NOTHING; finished++ }

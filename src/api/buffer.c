@@ -11,7 +11,7 @@
 
 /* *out_again: the device is full, but something may have made room since: pending work that ended, or what other queues
  * had to be swept of. */
-static rondo_status try_to_create(rondo_stream *stream, const char *operation, const rdo_request *request,
+static rondo_status try_to_create(rondo_stream *stream, const char *operation, rdo_request *request,
                                   rondo_buffer *out_buffer, bool *out_again) {
     rdo_call call;
     rdo_memory *memory = NULL;
@@ -35,20 +35,26 @@ static rondo_status try_to_create(rondo_stream *stream, const char *operation, c
 
 /* Allocates; when the device is full and nobody records, waits for pending work, settles all queues and tries once
  * more [M4]. */
-static rondo_status create_buffer(rondo_stream *stream, const char *operation, const rdo_request *request,
+static rondo_status create_buffer(rondo_stream *stream, const char *operation, rdo_request *request,
                                   rondo_buffer *out_buffer) {
     bool again;
     rondo_status status = try_to_create(stream, operation, request, out_buffer, &again);
     return again ? try_to_create(stream, operation, request, out_buffer, &again) : status;
 }
 
+/* On its own, so that a good call writes down no place to complain about. */
+static rondo_status refuse_buffer(rondo_usage usage, const rondo_buffer *out_buffer) {
+    const rdo_where *where = RDO_NOWHERE("rondo_buffer_create");
+    if (out_buffer == NULL) RDO_REFUSE(RONDO_INVALID, "out_buffer is null");
+    RDO_REFUSE(RONDO_INVALID, "there is no usage %d", (int)usage);
+}
+
 rondo_status rondo_buffer_create(rondo_stream *stream, uint64_t size_bytes, rondo_usage usage,
                                  rondo_buffer *out_buffer) {
-    const rdo_where *where = RDO_NOWHERE("rondo_buffer_create");
     rdo_request request = {.size = size_bytes, .usage = usage};
-    if (out_buffer == NULL) RDO_REFUSE(RONDO_INVALID, "out_buffer is null");
+    if (out_buffer == NULL) return refuse_buffer(usage, out_buffer);
     *out_buffer = RONDO_NO_BUFFER;
-    if ((unsigned)usage > RONDO_USAGE_ONE_OFF) RDO_REFUSE(RONDO_INVALID, "there is no usage %d", (int)usage);
+    if ((unsigned)usage > RONDO_USAGE_ONE_OFF) return refuse_buffer(usage, out_buffer);
     return create_buffer(stream, "rondo_buffer_create", &request, out_buffer);
 }
 
@@ -118,7 +124,7 @@ static rdo_memory *find_locked(rondo_buffer buffer, rdo_books **out_books) {
     *out_books = rdo_memory_books(memory);
     if (!rdo_api_may_release(rdo_engine_of_books(*out_books))) return NULL;
     rdo_lock_take(&(*out_books)->lock);
-    if (rdo_memory_find(buffer) == memory) return memory;
+    if (rdo_memory_is(memory, buffer)) return memory;
     rdo_lock_give(&(*out_books)->lock);
     return NULL;
 }
@@ -146,18 +152,20 @@ static void release_locked(rdo_memory *memory, bool at_home) {
 
 void rondo_buffer_release(rondo_buffer buffer) {
     rdo_memory *memory = rdo_memory_find(buffer);
-    if (memory == NULL || !rdo_api_may_release(rdo_engine_of_books(rdo_memory_books(memory)))) return;
-    rdo_books *books = rdo_memory_books(memory);
+    if (memory == NULL) return;
+    /* All that is locked follows from one look at the record, which may begin to serve another device meanwhile. */
     rdo_queue *home = rdo_queue_of_store(atomic_load_explicit(&memory->home, memory_order_relaxed));
+    rdo_engine *engine = home->engine;
+    if (!rdo_api_may_release(engine)) return;
     /* With its queue's lock, which is mostly free, the memory need not wait for a sweep. */
     bool at_home = !rdo_in_work() && rdo_lock_try(&home->lock);
-    rdo_lock_take(&books->lock);
-    rdo_engine_pin(rdo_engine_of_books(books)); /* this may be the last thing that kept the engine */
-    if (rdo_memory_find(buffer) == memory) release_locked(memory, at_home);
-    rdo_lock_give(&books->lock);
-    if (at_home) rdo_lock_give(&home->lock);
-    RDO_LOCK_THEN_LOOK();
-    rdo_engine_settle_pinned(rdo_engine_of_books(books));
+    rdo_lock_take(&engine->books.lock);
+    if (rdo_memory_is(memory, buffer)) release_locked(memory, at_home);
+    if (RDO_LIKELY(at_home)) {
+        rdo_queue_leave_settled(home);
+    } else {
+        rdo_api_released(engine);
+    }
 }
 
 rondo_status rondo_buffer_get_info(rondo_buffer buffer, rondo_buffer_info *out_info) {

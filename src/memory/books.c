@@ -82,7 +82,8 @@ void rdo_books_free_pages(rdo_books *books) {
 }
 
 void rdo_books_settle(rdo_books *books) {
-    if (!atomic_exchange(&books->due, false)) return; /* whoever makes something due after this says so again */
+    if (!atomic_load(&books->due)) return;
+    atomic_store(&books->due, false); /* whoever makes something due after this says so again */
     rdo_books_free_pages(books);
     rdo_lock_take(&books->lock);
     rdo_callback *callbacks = books->callbacks;

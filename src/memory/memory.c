@@ -8,41 +8,42 @@ rdo_slots rdo_memories = RDO_SLOTS_INIT(rdo_memory);
 
 enum { MOST_SPARES = 32 };
 
-/* One that the store kept, else one of the table's, whose lock all devices share. */
-static rdo_slot *take_slot(rdo_store *home, uint64_t *out_number) {
+/* One of the table's, whose lock all devices share. */
+static rdo_memory *take_from_table(rdo_store *home, uint64_t *out_number) {
+    rdo_memory *memory = (rdo_memory *)(void *)rdo_slots_take(&rdo_memories, out_number);
+    if (memory == NULL) return NULL;
+    /* Other threads may be looking at it. */
+    atomic_store_explicit(&memory->books, home->books, memory_order_relaxed);
+    atomic_store_explicit(&memory->home, home, memory_order_relaxed);
+    return memory;
+}
+
+/* One that the store kept, if it did. */
+static rdo_memory *take_record(rdo_store *home, uint64_t *out_number) {
     rdo_slot *slot = home->spares;
-    if (slot == NULL) return rdo_slots_take(&rdo_memories, out_number);
+    if (slot == NULL) return take_from_table(home, out_number);
     home->spares = slot->next_free;
     home->spare_count--;
     *out_number = rdo_slots_renew(slot);
-    if (RDO_LIKELY(*out_number != 0)) return slot;
+    if (RDO_LIKELY(*out_number != 0)) return (rdo_memory *)(void *)slot;
     rdo_slots_give(&rdo_memories, slot);
-    return rdo_slots_take(&rdo_memories, out_number);
+    return take_from_table(home, out_number);
 }
 
-rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size) {
+rdo_memory *rdo_memory_new(rdo_store *home, uint64_t stream_id, const rdo_request *request, bool staging) {
     uint64_t number;
-    rdo_memory *memory = (rdo_memory *)(void *)take_slot(home, &number);
+    rdo_memory *memory = take_record(home, &number);
     if (memory == NULL) return NULL;
-    /* All but the slot, which other threads may be looking at, and `home`, which they read atomically. */
-    memory->returning = (rdo_return){0};
+    RDO_ASSERT(memory->page == NULL && memory->uses == 0 && memory->maps == 0 && !memory->returning.queued);
+    RDO_ASSERT(rdo_claims_untouched(&memory->claims) && memory->host_data == NULL && memory->due == NULL);
     atomic_store_explicit(&memory->id, number, memory_order_relaxed);
-    atomic_store_explicit(&memory->books, books, memory_order_relaxed);
-    atomic_store_explicit(&memory->home, home, memory_order_relaxed);
     memory->home_stream_id = stream_id;
-    memory->size = size;
-    memory->page = NULL;
-    memory->slice = RDO_NO_SLICE;
-    memory->place = (rondo_place){0};
-    memory->address = 0;
+    memory->size = request->size;
     memory->refs = 1;
-    memory->uses = memory->maps = 0;
-    memory->window = memory->listed_by = 0;
-    RDO_ASSERT(rdo_claims_untouched(&memory->claims)); /* cleared when the last allocation ended */
-    memory->usage = RONDO_USAGE_GENERAL;
-    memory->host = memory->imported = memory->staging = false;
-    memory->host_data = NULL;
-    memory->due = NULL;
+    memory->listed_by = 0;
+    memory->usage = request->usage;
+    memory->host = request->host;
+    memory->staging = staging;
     return memory;
 }
 
@@ -86,8 +87,9 @@ static bool drop_reference(rdo_memory *memory) {
     return true;
 }
 
+/* Whether somebody besides its users needs it. */
 static bool is_needed(const rdo_memory *memory) {
-    return memory->refs != 0 || memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0;
+    return memory->uses != 0 || memory->maps != 0 || guards_of(memory) != 0;
 }
 
 void rdo_memory_unref(rdo_memory *memory) {
@@ -99,7 +101,7 @@ void rdo_memory_unref_at_home(rdo_memory *memory) {
 }
 
 void rdo_memory_settle(rdo_memory *memory) {
-    if (is_needed(memory)) return;
+    if (memory->refs != 0 || is_needed(memory)) return;
     rdo_store_return(atomic_load_explicit(&memory->home, memory_order_relaxed), &memory->returning);
 }
 
@@ -112,6 +114,6 @@ void rdo_memory_unclaim(rdo_memory *memory, uint64_t low, uint64_t high) {
 }
 
 rdo_location rdo_memory_location(const rdo_memory *memory) {
-    if (memory->page == NULL) return (rdo_location){RONDO_POOL_SMALL, UINT32_MAX, RDO_NO_SLICE};
+    if (memory->page == NULL) return (rdo_location){RONDO_POOL_SMALL, UINT32_MAX, UINT32_MAX};
     return (rdo_location){(uint32_t)memory->page->pool, memory->page->index, memory->slice};
 }

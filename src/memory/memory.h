@@ -10,6 +10,8 @@
  *  3. A record is recycled only under its home queue's lock and the device lock, with refs, uses, maps and its
  *     slice's guards all 0. So whoever holds the home queue's lock, or counted a use, can trust every field.
  *  4. Claims live from creation to recycling [T4].
+ *  5. A record that stands for nothing has no page, host data, callback or claim, waits for no sweep and is not needed:
+ *     each is taken off where it ends, so that a new allocation need not look. A kept one knows its home already.
  */
 #ifndef RDO_MEMORY_MEMORY_H
 #define RDO_MEMORY_MEMORY_H
@@ -26,6 +28,7 @@ typedef struct rdo_books rdo_books;
 typedef struct rdo_store rdo_store;
 typedef struct rdo_page rdo_page;
 typedef struct rdo_memory rdo_memory;
+typedef struct rdo_request rdo_request;
 
 /* Where an allocation sits. The order is total: pool, page, slice [O6]. */
 typedef struct rdo_location {
@@ -52,10 +55,9 @@ struct rdo_memory {
     uint32_t slice;
     rondo_place place;  /* of the first byte; changes only by relocation */
     uint64_t address;   /* of the first byte in the device's flat address space, see rdo_page */
-    uint32_t refs;      /* of users; under the device lock, as all below */
-    uint32_t uses;      /* running operations of other queues */
+    uint32_t uses;      /* running operations of other queues; under the device lock, as all below */
     uint32_t maps;
-    uint64_t window;    /* allocated inside this window, 0: inside none */
+    uint32_t refs;      /* of users */
     uint64_t listed_by; /* the list that it was put on last, so that it is put there once */
     rdo_claims claims;
     rondo_usage usage;
@@ -72,13 +74,18 @@ static inline rdo_memory *rdo_memory_find(rondo_buffer buffer) {
     return (rdo_memory *)rdo_slots_find(&rdo_memories, sizeof(rdo_memory), buffer.id);
 }
 
+/* Whether a record that was found is still the one that `buffer` names: to be asked once its locks are held. */
+static inline bool rdo_memory_is(const rdo_memory *memory, rondo_buffer buffer) {
+    return atomic_load_explicit(&memory->slot.number, memory_order_acquire) == buffer.id;
+}
+
 static inline rdo_books *rdo_memory_books(const rdo_memory *memory) {
     return atomic_load_explicit(&memory->books, memory_order_relaxed);
 }
 
 /* A record without memory under it, with one reference, not yet visible. NULL without memory. Home queue's lock
  * held. */
-rdo_memory *rdo_memory_new(rdo_books *books, rdo_store *home, uint64_t stream_id, uint64_t size);
+rdo_memory *rdo_memory_new(rdo_store *home, uint64_t stream_id, const rdo_request *request, bool staging);
 /* Makes the record's number visible. */
 void rdo_memory_publish(rdo_memory *memory);
 /* Gives a record back that has nothing under it any more and whose number is hidden. Whoever still points to it

@@ -50,7 +50,8 @@ rondo_pool_kind rdo_store_pool(const rdo_books *books, const rdo_request *reques
     if (request->host) return RONDO_POOL_HOST;
     if (request->usage != RONDO_USAGE_GENERAL) return RONDO_POOL_OWN;
     if (request->size <= books->layout.small_max_bytes) return RONDO_POOL_SMALL;
-    return padded(books, request->size) <= books->layout.page_max_bytes ? RONDO_POOL_SHARED : RONDO_POOL_OWN;
+    bool shares = padded(books, request->size) <= books->layout.page_max_bytes;
+    return RDO_LIKELY(shares) ? RONDO_POOL_SHARED : RONDO_POOL_OWN;
 }
 
 /* An own page serves again: lasting memory by exact size, the rest if at most a fifth would be wasted. */
@@ -64,11 +65,9 @@ static bool outdated(const rdo_page *page) {
     return page->pool == RONDO_POOL_SHARED && page->size < page->store->shared_page_bytes;
 }
 
-static bool page_serves(const rdo_page *page, const rdo_request *request, uint64_t size, bool own_only) {
-    if (page == NULL || page->imported) return false;
-    if (own_only && page->marked == 0) return false;
-    if (page->pool == RONDO_POOL_OWN) return own_page_fits(page, request, size);
-    return own_only || !outdated(page);
+/* Whether a page of the kind OWN may take the request; others need not be asked. */
+static inline bool page_takes(const rdo_page *page, const rdo_request *request, uint64_t size) {
+    return RDO_LIKELY(page->pool != RONDO_POOL_OWN) || own_page_fits(page, request, size);
 }
 
 static void bind(rdo_page *page, uint32_t slice, rdo_memory *memory) {
@@ -79,32 +78,57 @@ static void bind(rdo_page *page, uint32_t slice, rdo_memory *memory) {
     if (page->pool == RONDO_POOL_HOST) memory->host_data = (char *)page->handle + page->slices[slice].offset;
 }
 
-bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *memory, bool own_only) {
-    store->fresh = NULL;
-    if (request->size == 0) return true;
-    rondo_pool_kind kind = rdo_store_pool(store->books, request);
-    rdo_pool *pool = &store->pools[kind];
-    uint64_t size = padded(store->books, request->size);
-    for (uint32_t i = own_only ? 0 : pool->first; i < pool->count; i++) {
+/* Puts the allocation on the page, if it has room. */
+static inline bool place_on(rdo_page *page, const rdo_request *request, uint64_t size, rdo_memory *memory,
+                            bool own_only) {
+    uint32_t slice = rdo_page_fit(page, size, request->window, own_only);
+    if (slice == RDO_NO_SLICE || !rdo_page_prepare_carve(page)) return false;
+    RDO_ASSERT(!page->imported); /* its one allocation has it whole */
+    /* An own page has one allocation, which takes it whole. */
+    uint64_t taken = page->pool == RONDO_POOL_OWN ? page->slices[slice].size : size;
+    rdo_page_carve(page, slice, taken, memory, request->window);
+    bind(page, slice, memory);
+    return true;
+}
+
+static bool place_in_window(const rdo_pool *pool, const rdo_request *request, uint64_t size, rdo_memory *memory) {
+    for (uint32_t i = 0; i < pool->count; i++) {
         rdo_page *page = pool->pages[i];
-        if (!page_serves(page, request, size, own_only)) continue;
-        uint32_t slice = rdo_page_fit(page, size, request->window, own_only);
-        if (slice == RDO_NO_SLICE || !rdo_page_prepare_carve(page)) continue;
-        /* An own page has one allocation, which takes it whole. */
-        uint64_t taken = kind == RONDO_POOL_OWN ? page->slices[slice].size : size;
-        rdo_page_carve(page, slice, taken, memory, request->window);
-        memory->window = request->window;
-        bind(page, slice, memory);
-        return true;
+        bool serves = page != NULL && page->marked != 0 && page_takes(page, request, size);
+        if (serves && place_on(page, request, size, memory, true)) return true;
     }
     return false;
+}
+
+static inline bool place_anywhere(const rdo_pool *pool, const rdo_request *request, uint64_t size, rdo_memory *memory) {
+    for (uint32_t i = pool->first; i < pool->count; i++) {
+        rdo_page *page = pool->pages[i];
+        bool serves = page != NULL && rdo_page_may_fit(page, size, request->window) && !outdated(page) &&
+                      page_takes(page, request, size);
+        if (serves && place_on(page, request, size, memory, false)) return true;
+    }
+    return false;
+}
+
+bool rdo_store_place(rdo_store *store, const rdo_request *request, rdo_memory *memory, bool own_only) {
+    store->fresh = NULL;
+    if (request->size == 0) {
+        memory->place = (rondo_place){0};
+        memory->address = 0;
+        return true;
+    }
+    const rdo_pool *pool = &store->pools[rdo_store_pool(store->books, request)];
+    uint64_t size = padded(store->books, request->size);
+    return RDO_UNLIKELY(own_only) ? place_in_window(pool, request, size, memory)
+                                  : place_anywhere(pool, request, size, memory);
 }
 
 /* The report of the pool that serves the allocation, also one of no bytes. */
 static rondo_pool_report *report_of(const rdo_memory *memory) {
     rdo_books *books = rdo_memory_books(memory);
+    if (memory->page != NULL) return &books->reports[memory->page->pool];
     rdo_request request = {.size = memory->size, .usage = memory->usage, .host = memory->host};
-    return &books->reports[memory->page != NULL ? memory->page->pool : rdo_store_pool(books, &request)];
+    return &books->reports[rdo_store_pool(books, &request)];
 }
 
 void rdo_store_account(rdo_memory *memory) {
@@ -302,6 +326,12 @@ static void leave_page(rdo_memory *memory) {
     memory->page = NULL;
 }
 
+static void leave_host(rdo_memory *memory) {
+    if (!memory->staging) rdo_books_unimport(rdo_memory_books(memory), memory->host_data);
+    memory->host_data = NULL;
+    memory->imported = false;
+}
+
 void rdo_memory_recycle(rdo_return *item) {
     rdo_memory *memory = (rdo_memory *)(void *)((char *)item - offsetof(rdo_memory, returning));
     rdo_books *books = rdo_memory_books(memory);
@@ -317,8 +347,11 @@ void rdo_memory_recycle(rdo_return *item) {
     }
     if (!rdo_claims_untouched(&memory->claims)) rdo_claims_clear(&memory->claims, &books->claimed);
     unaccount(memory);
-    if (memory->host_data != NULL && !memory->staging) rdo_books_unimport(books, memory->host_data);
-    if (memory->due != NULL) rdo_books_call_later(books, memory->due);
+    if (memory->host_data != NULL) leave_host(memory);
+    if (memory->due != NULL) {
+        rdo_books_call_later(books, memory->due);
+        memory->due = NULL;
+    }
     if (memory->page != NULL) leave_page(memory);
     books->children--;
     rdo_memory_delete(memory); /* under the lock: its id decides who may look at it */
@@ -391,7 +424,6 @@ static void close_page(void *user, rdo_page *page) {
             i = page->slices[i].after;
             continue;
         }
-        if (page->slices[i].owner != NULL) page->slices[i].owner->window = 0;
         uint32_t before = page->slices[i].before;
         rdo_page_set_window(page, i, 0);
         i = before != RDO_NO_SLICE ? before : 0;

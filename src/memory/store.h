@@ -22,12 +22,12 @@ typedef enum rdo_page_update {
 } rdo_page_update;
 
 /* A reservation. */
-typedef struct rdo_request {
+struct rdo_request {
     uint64_t size;
     rondo_usage usage;
     bool host;
     uint64_t window; /* the window whose owner asks, 0: none */
-} rdo_request;
+};
 
 typedef struct rdo_pool {
     rdo_page **pages; /* by page number; NULL is a hole */

@@ -11,6 +11,11 @@ static rondo_code full_code(const rdo_request *request) {
     return request->host ? RONDO_NO_HOST_MEMORY : RONDO_NO_DEVICE_MEMORY;
 }
 
+static rondo_status refuse_size(const rdo_call *call, const rdo_request *request) {
+    return rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
+                           (unsigned long long)request->size);
+}
+
 static rondo_status refuse_full(const rdo_call *call, const rdo_request *request) {
     char room[RONDO_MESSAGE_MAX / 2];
     rdo_books *books = &call->engine->books;
@@ -28,7 +33,7 @@ static rondo_status refuse_growth(const rdo_call *call, const rdo_request *reque
 }
 
 /* Takes the device lock, and keeps it if there is room. */
-static bool place(rdo_store *store, const rdo_request *request, rdo_memory *memory) {
+static inline bool place(rdo_store *store, const rdo_request *request, rdo_memory *memory) {
     rdo_lock_take(&store->books->lock);
     bool placed = (request->window != 0 && rdo_store_place(store, request, memory, true)) ||
                   rdo_store_place(store, request, memory, false);
@@ -49,11 +54,10 @@ static void relieve(rdo_call *call) {
     rdo_books_free_pages(books);
 }
 
-/* If it is RONDO_OK, the device lock is held from the moment that the allocation has its place. */
-static rondo_status find_room(rdo_call *call, const rdo_request *request, rdo_memory *memory) {
+/* As find_room, where no room is held. */
+static rondo_status make_room(rdo_call *call, const rdo_request *request, rdo_memory *memory) {
     rdo_store *store = &call->queue->store;
     rdo_page_update update = rdo_window_page_update(&call->queue->window);
-    if (place(store, request, memory)) return RONDO_OK;
     if (update == RDO_PAGE_FORBIDDEN) return refuse_growth(call, request);
     rondo_backend_result result = rdo_store_grow(store, request);
     if (result == RONDO_BACKEND_DEVICE_FULL && update == RDO_PAGE_ALLOW) {
@@ -66,13 +70,17 @@ static rondo_status find_room(rdo_call *call, const rdo_request *request, rdo_me
         if (!RDO_NEVER(!placed)) return RONDO_OK;
     }
     switch (result) {
-    case RONDO_BACKEND_TOO_BIG:
-        return rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
-                               (unsigned long long)request->size);
+    case RONDO_BACKEND_TOO_BIG: return refuse_size(call, request);
     case RONDO_BACKEND_DEVICE_FULL: return refuse_full(call, request);
     case RONDO_BACKEND_DEVICE_LOST: return rdo_fault_raise(&call->where, RONDO_LOST, "the device is lost");
     default: return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no host memory for the pools' own lists");
     }
+}
+
+/* If it is RONDO_OK, the device lock is held from the moment that the allocation has its place. */
+static inline rondo_status find_room(rdo_call *call, const rdo_request *request, rdo_memory *memory) {
+    bool placed = place(&call->queue->store, request, memory);
+    return RDO_LIKELY(placed) ? RONDO_OK : make_room(call, request, memory);
 }
 
 /* The end of an allocation, noted if it belongs to a warm-up: the recorded run will release the same [C6]. */
@@ -86,14 +94,14 @@ static void recycle(rdo_return *item) {
     rdo_memory_recycle(item);
 }
 
-static rdo_memory *new_record(rdo_call *call, uint64_t size) {
-    rdo_memory *memory = rdo_memory_new(&call->engine->books, &call->queue->store, call->stream->id, size);
+static rdo_memory *new_record(rdo_call *call, const rdo_request *request, bool staging) {
+    rdo_memory *memory = rdo_memory_new(&call->queue->store, call->stream->id, request, staging);
     if (memory != NULL) memory->returning.finish = recycle;
     return memory;
 }
 
 /* Device lock held: the record begins to count. */
-static void begin_life(rdo_call *call, rdo_memory *memory) {
+static inline void begin_life(rdo_call *call, rdo_memory *memory) {
     rdo_books *books = &call->engine->books;
     books->children++;
     rdo_store_account(memory);
@@ -105,48 +113,49 @@ static void begin_life(rdo_call *call, rdo_memory *memory) {
     rdo_memory_claim(memory, 0, memory->size, rondo_status_number(fresh), 0);
 }
 
-static rondo_status allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
+/* A reservation is part of the step: without it the recording would be missing something [C8]. */
+static rondo_status refuse(rdo_call *call, rondo_status status) {
+    if (rdo_call_records(call)) rdo_window_fail(&call->queue->window, status);
+    return status;
+}
+
+/* Device lock held, and given back: a host block that cannot be noted ends at once. */
+static rondo_status drop_unnoted(rdo_call *call, rdo_memory *memory) {
+    rdo_books *books = &call->engine->books;
+    memory->host_data = NULL; /* so that its end does not take it off the list */
+    memory->staging = true;
+    books->host_blocks--;
+    rdo_memory_unref(memory);
+    rdo_lock_give(&books->lock);
+    return refuse(call, rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to note a host block"));
+}
+
+rondo_status rdo_allocate(rdo_call *call, rdo_request *request, bool staging, rdo_memory **out_memory) {
     rdo_books *books = &call->engine->books;
     rdo_window *window = &call->queue->window;
-    rdo_request wanted = *request;
+    *out_memory = NULL;
     if (request->size > UINT64_MAX / 4) { /* below, sizes can be padded and added without a thought */
-        return rdo_fault_raise(&call->where, RONDO_RANGE, "asked for %llu bytes, more than any page can have",
-                               (unsigned long long)request->size);
+        return refuse(call, refuse_size(call, request));
     }
-    rdo_memory *memory = new_record(call, request->size);
-    if (memory == NULL) return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for a buffer's record");
-    if (rdo_call_records(call)) wanted.window = window->id;
-    memory->usage = request->usage;
-    memory->host = request->host;
-    memory->staging = staging;
-    rondo_status status = find_room(call, &wanted, memory);
-    if (status != RONDO_OK) {
+    rdo_memory *memory = new_record(call, request, staging);
+    if (memory == NULL) {
+        return refuse(call, rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory for a buffer's record"));
+    }
+    request->window = rdo_call_records(call) ? window->id : 0;
+    rondo_status status = find_room(call, request, memory);
+    if (RDO_UNLIKELY(status != RONDO_OK)) {
         rdo_memory_delete(memory);
-        return status;
+        return refuse(call, status);
     }
     if (rdo_window_is_prepared(window) && rdo_call_owns(call)) rdo_window_note(window, request, memory->id);
     bool overlap = false;
     bool noted = staging || memory->host_data == NULL ||
                  rdo_books_import(books, memory->host_data, memory->size, &overlap);
     begin_life(call, memory);
-    if (!noted) {
-        memory->host_data = NULL; /* so that its end does not take it off the list */
-        memory->staging = true;
-        books->host_blocks--;
-        rdo_memory_unref(memory);
-    }
+    if (RDO_UNLIKELY(!noted)) return drop_unnoted(call, memory);
     rdo_lock_give(&books->lock);
-    if (!noted) return rdo_fault_raise(&call->where, RONDO_NO_HOST_MEMORY, "no memory to note a host block");
     *out_memory = memory;
     return RONDO_OK;
-}
-
-rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory) {
-    *out_memory = NULL;
-    rondo_status status = allocate(call, request, staging, out_memory);
-    /* A reservation is part of the step: without it the recording would be missing something [C8]. */
-    if (status != RONDO_OK && rdo_call_records(call)) rdo_window_fail(&call->queue->window, status);
-    return status;
 }
 
 static rondo_status refuse_import(const rdo_call *call, rondo_backend_result result) {
@@ -164,16 +173,14 @@ rondo_status rdo_import(rdo_call *call, void *data, uint64_t size, bool host, ro
     rdo_books *books = &call->engine->books;
     bool overlap = false;
     *out_memory = NULL;
-    rdo_memory *memory = new_record(call, size);
+    const rdo_request request = {.size = size, .host = host};
+    rdo_memory *memory = new_record(call, &request, false);
     rdo_callback *due = release != NULL ? rdo_callback_new(release, user) : NULL;
     rdo_lock_take(&books->lock);
     bool noted = memory != NULL && (release == NULL || due != NULL) && rdo_books_import(books, data, size, &overlap);
     rdo_lock_give(&books->lock);
     rondo_backend_result result = RONDO_BACKEND_NO_MEMORY;
-    if (noted) {
-        memory->host = host;
-        result = rdo_store_import(&call->queue->store, memory, data);
-    }
+    if (noted) result = rdo_store_import(&call->queue->store, memory, data);
     rdo_lock_take(&books->lock);
     if (result == RONDO_BACKEND_DONE) {
         memory->due = due;

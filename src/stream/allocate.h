@@ -4,11 +4,12 @@
 
 #include "stream/call.h"
 
-/* A new allocation with one reference, under the window's rules [C18]. Queue lock held. `staging` memory has no number
- * for users and is not noted or counted. On memory pressure, when nobody records, cleans up and tries again [M4].
+/* A new allocation with one reference, under the window's rules [C18]; the request's window is filled in here. Queue
+ * lock held. `staging` memory has no number for users and is not noted or counted. On memory pressure, when nobody
+ * records, cleans up and tries again [M4].
  *
  * Errors   RANGE, NO_ROOM (dooms the owner's window), NO_DEVICE_MEMORY, NO_HOST_MEMORY */
-rondo_status rdo_allocate(rdo_call *call, const rdo_request *request, bool staging, rdo_memory **out_memory);
+rondo_status rdo_allocate(rdo_call *call, rdo_request *request, bool staging, rdo_memory **out_memory);
 
 /* A record over the user's bytes. */
 rondo_status rdo_import(rdo_call *call, void *data, uint64_t size, bool host, rondo_release_fn release, void *user,

@@ -128,6 +128,23 @@ static inline bool rdo_engine_unsettled(rdo_engine *engine) {
     return atomic_load_explicit(&engine->books.returning, memory_order_seq_cst) != 0 ||
            atomic_load_explicit(&rdo_deferred_engines, memory_order_relaxed) != NULL;
 }
+/* Device lock held: whether settling would find nothing to do, and the user's last reference, whose release closes the
+ * engine, is still there. */
+static inline bool rdo_engine_is_settled(rdo_engine *engine) {
+    return !rdo_engine_unsettled(engine) && !atomic_load_explicit(&engine->books.due, memory_order_relaxed) &&
+           (atomic_load_explicit(&engine->callers, memory_order_relaxed) & RDO_ENGINE_CLOSING) == 0;
+}
+/* Queue lock and device lock held: gives both back, and settles if there is something to settle. The queue's goes
+ * first: what others leave to its holder they list under the device lock, so since the look that is nothing. Nor can
+ * anybody have closed the engine before the device lock is given back. */
+static inline void rdo_queue_leave_settled(rdo_queue *queue) {
+    rdo_engine *engine = queue->engine;
+    bool settled = rdo_engine_is_settled(engine);
+    if (RDO_UNLIKELY(!settled)) rdo_engine_pin(engine);
+    rdo_lock_give(&queue->lock);
+    rdo_lock_give(&engine->books.lock);
+    if (RDO_UNLIKELY(!settled)) rdo_engine_settle_pinned(engine);
+}
 bool rdo_queue_try_sweep(rdo_store *store);
 
 #endif

@@ -70,12 +70,9 @@ void memory_bench_close(memory_bench *bench) {
 }
 
 static rdo_memory *reserve(memory_bench *bench, const rdo_request *request, uint64_t stream_id, bool staging) {
-    rdo_memory *memory = rdo_memory_new(&bench->books, &bench->store, stream_id, request->size);
+    rdo_memory *memory = rdo_memory_new(&bench->store, stream_id, request, staging);
     assert_non_null(memory);
     memory->returning.finish = rdo_memory_recycle;
-    memory->host = request->host;
-    memory->usage = request->usage;
-    memory->staging = staging;
     if (!rdo_store_place(&bench->store, request, memory, false)) {
         assert_int_equal(rdo_store_grow(&bench->store, request), RONDO_BACKEND_DONE);
         assert_true(rdo_store_place(&bench->store, request, memory, false));

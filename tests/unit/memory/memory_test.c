@@ -28,6 +28,44 @@ static void an_import_is_of_general_usage_whatever_its_record_was_before(void **
     rondo_device_release(device);
 }
 
+/* [O4] */
+static void a_buffer_of_the_pool_is_no_import_whatever_its_record_was_before(void **state) {
+    static _Alignas(4096) uint8_t bytes[4096];
+    rondo_device *device;
+    rondo_stream *stream;
+    rondo_buffer buffer;
+    rondo_buffer_info info;
+    (void)state;
+    assert_int_equal(rondo_device_open("cpu", NULL, &device), RONDO_OK);
+    assert_int_equal(rondo_stream_create(device, &stream), RONDO_OK);
+    assert_int_equal(rondo_host_import(stream, bytes, sizeof bytes, NULL, NULL, &buffer), RONDO_OK);
+    rondo_buffer_release(buffer);
+    assert_int_equal(rondo_buffer_create(stream, 100, RONDO_USAGE_GENERAL, &buffer), RONDO_OK);
+    assert_int_equal(rondo_buffer_get_info(buffer, &info), RONDO_OK);
+    assert_false(info.imported);
+    assert_false(info.host);
+    rondo_buffer_release(buffer);
+    rondo_stream_release(stream);
+    rondo_device_release(device);
+}
+
+/* [O6] */
+static void a_buffer_of_no_bytes_lies_nowhere_whatever_its_record_was_before(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *first = memory_bench_buffer(&bench, 100);
+    assert_int_not_equal(first->address, 0);
+    memory_bench_release(&bench, first);
+    rdo_memory *empty = memory_bench_buffer(&bench, 0);
+    assert_ptr_equal(empty, first);
+    assert_null(empty->page);
+    assert_null(empty->place.page);
+    assert_int_equal(empty->address, 0);
+    memory_bench_release(&bench, empty);
+    memory_bench_close(&bench);
+}
+
 /* [E2] A store keeps records for its next allocations. One that has had all its numbers is passed over. */
 static void a_record_without_numbers_left_is_not_used_again(void **state) {
     memory_bench bench;
@@ -46,6 +84,8 @@ static void a_record_without_numbers_left_is_not_used_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_import_is_of_general_usage_whatever_its_record_was_before),
+        cmocka_unit_test(a_buffer_of_the_pool_is_no_import_whatever_its_record_was_before),
+        cmocka_unit_test(a_buffer_of_no_bytes_lies_nowhere_whatever_its_record_was_before),
         cmocka_unit_test(a_record_without_numbers_left_is_not_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,13 +200,14 @@ static void a_page_that_contradicts_itself_is_found_out(void **state) {
 #define DAMAGE(place, value)                                                                                           \
     do {                                                                                                               \
         rdo_page whole = *page;                                                                                        \
-        rdo_slice slices[2] = {page->slices[0], page->slices[rest]};                                                   \
+        rdo_slice slices[3] = {page->slices[0], page->slices[rest], page->slices[RDO_NO_SLICE]};                       \
         rdo_memory sound = owner;                                                                                      \
         place = value;                                                                                                 \
         assert_false(rdo_page_check(page));                                                                            \
         *page = whole;                                                                                                 \
         page->slices[0] = slices[0];                                                                                   \
         page->slices[rest] = slices[1];                                                                                \
+        page->slices[RDO_NO_SLICE] = slices[2];                                                                        \
         owner = sound;                                                                                                 \
         assert_true(rdo_page_check(page));                                                                             \
     } while (0)
@@ -221,7 +222,20 @@ static void a_page_that_contradicts_itself_is_found_out(void **state) {
     DAMAGE(page->used, 2);
     DAMAGE(page->guarded, 1);
     DAMAGE(page->marked, 1);
+    DAMAGE(page->slices[rest].touched, true);
+    DAMAGE(page->slices[rest].reused, true);
+    DAMAGE(page->slices[rest].served, true);
+    DAMAGE(page->slices[rest].open.before, 0);
+    DAMAGE(page->slices[rest].open.after, rest);
+    DAMAGE(page->slices[RDO_NO_SLICE].open.before, 0);
+    DAMAGE(page->most_open, 7 * UNIT - 1);
 #undef DAMAGE
+    /* Two open neighbours, well listed, that are not one. */
+    page->slices[0].owner = NULL;
+    page->used = 0;
+    page->slices[0].open = (rdo_links){RDO_NO_SLICE, rest};
+    page->slices[rest].open.before = page->slices[RDO_NO_SLICE].open.after = 0;
+    assert_false(rdo_page_check(page));
     rdo_page *nothing = rdo_page_new(&bench.books, NULL, 0);
     assert_true(rdo_page_check(nothing));
     rdo_page_delete(nothing);

@@ -154,6 +154,27 @@ static void a_rehearsed_sequence_of_big_allocations_never_needs_growth(void **st
     for (int i = 0; i < ROUNDS / 8; i++) try_sequence(3000 * KIB, 2000 * KIB);
 }
 
+/* [C6] A page that the warm-up adds takes the first hole. The window's first allocation then finds it before the page
+ * that it had at first, and leaves the second one without. */
+static void room_that_falls_short_on_the_windows_own_pages_is_added(void **state) {
+    memory_bench bench;
+    rdo_memory *background[1];
+    size_t none = 0;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *first = memory_bench_buffer(&bench, 2200 * KIB), *second = memory_bench_buffer(&bench, 2000 * KIB);
+    memory_bench_release(&bench, first);
+    rdo_books_release_pages(&bench.books, true); /* a hole, and a page that is in use */
+    memory_bench_release(&bench, second);
+    const sequence s = {{{{.size = 2000 * KIB}, 1}, {{.size = 2200 * KIB}, 2}}, 2};
+    assert_int_equal(rdo_store_rehearse(&bench.store, s.notes, s.count, WINDOW), RONDO_BACKEND_DONE);
+    assert_int_equal(bench.books.reports[RONDO_POOL_OWN].pages, 3);
+    run_recorded(&bench, &s, background, &none);
+    assert_int_equal(bench.books.reports[RONDO_POOL_OWN].pages, 3);
+    rdo_store_close_window(&bench.store, WINDOW, NULL, NULL);
+    memory_bench_close(&bench);
+}
+
 /* [C6] Not the sum of all temporaries is held but what they need at once. */
 static void temporaries_that_follow_one_another_share_room(void **state) {
     memory_bench bench;
@@ -225,6 +246,7 @@ int main(void) {
         cmocka_unit_test(a_rehearsed_sequence_never_needs_growth),
         cmocka_unit_test(a_rehearsed_sequence_never_needs_growth_though_the_page_size_grows),
         cmocka_unit_test(a_rehearsed_sequence_of_big_allocations_never_needs_growth),
+        cmocka_unit_test(room_that_falls_short_on_the_windows_own_pages_is_added),
         cmocka_unit_test(temporaries_that_follow_one_another_share_room),
         cmocka_unit_test(the_room_of_a_window_is_nobody_elses),
         cmocka_unit_test(a_rehearsal_without_memory_leaves_nothing_behind),

@@ -345,10 +345,10 @@ static void page_unimport(void *device, void *page, uint64_t size_bytes) {
 }
 
 static rdo_memory *import(memory_bench *bench, void *data, uint64_t size, bool host) {
-    rdo_memory *memory = rdo_memory_new(&bench->books, &bench->store, 1, size);
+    const rdo_request request = {.size = size, .host = host};
+    rdo_memory *memory = rdo_memory_new(&bench->store, 1, &request, false);
     bool overlap;
     memory->returning.finish = rdo_memory_recycle;
-    memory->host = host;
     assert_true(rdo_books_import(&bench->books, data, size, &overlap));
     assert_int_equal(rdo_store_import(&bench->store, memory, data), RONDO_BACKEND_DONE);
     bench->books.children++;
