@@ -91,9 +91,18 @@ static inline rondo_arg rondo_arg_value(const void *value, uint64_t value_bytes)
  *          ALIASED   two arguments overlap, one is written, and no parameter allows it; names both [W8]
  *          BUSY      a neighbour records, or bytes are mapped
  *          TAINTED   an input is spoiled: skipped, outputs carry that failure; dooms a window [T6]
- *          NO_HOST_MEMORY, BACKEND, LOST */
-RONDO_API RONDO_MUST_CHECK rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid grid,
-                                                     const rondo_arg *args, size_t arg_count, const char *label);
+ *          NO_HOST_MEMORY, BACKEND, LOST
+ *
+ * The library has it as rondo_launch_3d, which is for bindings of other languages. The three numbers travel in
+ * registers; a grid, passed by value, would go through memory twice on its way, which can cost more than ten
+ * nanoseconds. */
+RONDO_API RONDO_MUST_CHECK rondo_status rondo_launch_3d(rondo_stream *stream, rondo_kernel *kernel, uint64_t x,
+                                                        uint64_t y, uint64_t z, const rondo_arg *args,
+                                                        size_t arg_count, const char *label);
+RONDO_MUST_CHECK static inline rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid grid,
+                                                         const rondo_arg *args, size_t arg_count, const char *label) {
+    return rondo_launch_3d(stream, kernel, grid.x, grid.y, grid.z, args, arg_count, label);
+}
 
 /* Waits for all work of this stream and returns the first failure on it since the last sync [W7].
  * Errors   STALE, REENTRANT, FORKED, BUSY (a neighbour records), FORBIDDEN (this stream records),

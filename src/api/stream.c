@@ -72,9 +72,9 @@ uint64_t rondo_stream_id(rondo_stream *handle) {
 
 /* ---- launching ---- */
 
-rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid grid, const rondo_arg *args,
-                          size_t arg_count, const char *label) {
-    return rdo_launch(stream, kernel, grid, args, arg_count, label);
+rondo_status rondo_launch_3d(rondo_stream *stream, rondo_kernel *kernel, uint64_t x, uint64_t y, uint64_t z,
+                             const rondo_arg *args, size_t arg_count, const char *label) {
+    return rdo_launch(stream, kernel, x, y, z, args, arg_count, label);
 }
 
 /* ---- host calls ---- */

@@ -172,7 +172,7 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
         rondo_backend_op op; /* the fields of other kinds mean nothing */
         op.kind = RONDO_OP_LAUNCH;
         op.kernel = kernel->loaded;
-        op.grid.x = grid->x; /* one by one, as the caller has just stored them: see CMakeLists.txt */
+        op.grid.x = grid->x;
         op.grid.y = grid->y;
         op.grid.z = grid->z;
         op.arg_count = kernel->param_count;
@@ -228,8 +228,9 @@ static rondo_status launch_carefully(rdo_call call, const void *handle, rdo_kern
     return status == RONDO_OK ? rdo_issue(&call, &op) : rdo_refuse(&call, &op, status);
 }
 
-rondo_status rdo_launch(const void *stream, const void *handle, rondo_grid grid, const rondo_arg *args,
-                        size_t arg_count, const char *label) {
+rondo_status rdo_launch(const void *stream, const void *handle, uint64_t x, uint64_t y, uint64_t z,
+                        const rondo_arg *args, size_t arg_count, const char *label) {
+    const rondo_grid grid = {x, y, z};
     rdo_call call;
     rondo_status status;
     RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_launch", label));

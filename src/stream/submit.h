@@ -7,9 +7,9 @@
 /* Issues an op whose arguments are valid. Queue lock held. */
 rondo_status rdo_issue(rdo_call *call, rdo_op *op);
 
-/* All of rondo_launch. */
-rondo_status rdo_launch(const void *stream, const void *kernel, rondo_grid grid, const rondo_arg *args,
-                        size_t arg_count, const char *label);
+/* All of rondo_launch_3d. */
+rondo_status rdo_launch(const void *stream, const void *kernel, uint64_t x, uint64_t y, uint64_t z,
+                        const rondo_arg *args, size_t arg_count, const char *label);
 /* What the end of a played op means; device lock not held. */
 rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_result result,
                                const rondo_backend_outcome *outcome);

@@ -39,11 +39,11 @@ rondo_status rondo_kernel_create(rondo_device *device, const rondo_kernel_desc *
     return 77;
 }
 
-rondo_status rondo_launch(rondo_stream *stream, rondo_kernel *kernel, rondo_grid grid, const rondo_arg *args,
-                          size_t arg_count, const char *label) {
+rondo_status rondo_launch_3d(rondo_stream *stream, rondo_kernel *kernel, uint64_t x, uint64_t y, uint64_t z,
+                             const rondo_arg *args, size_t arg_count, const char *label) {
     (void)stream;
     (void)kernel;
-    seen.grid = grid;
+    seen.grid = rondo_grid_3d(x, y, z);
     seen.arg_count = arg_count;
     seen.label = label;
     for (size_t i = 0; i < arg_count; i++) {
