@@ -44,8 +44,9 @@ rondo_status rdo_check_caller(const rdo_engine *engine, const rdo_where *where) 
     return RONDO_OK;
 }
 
-rondo_status rdo_call_not_entered(const rdo_call *call, const void *handle, const rdo_stream *stream) {
-    rdo_where where = call->where;
+rondo_status rdo_call_not_entered(const void *handle, const rdo_stream *stream, const char *operation,
+                                  const char *label) {
+    rdo_where where = {.operation = operation, .label = label, .op_index = RONDO_NO_INDEX};
     if (stream != NULL) {
         where.stream_id = stream->id;
         return rdo_check_caller(stream->engine, &where);
@@ -75,10 +76,10 @@ void rdo_call_refused(const void *handle, rondo_status refusal) {
 }
 
 /* A host call may have released the very stream that this call is on: then only the pin keeps the engine. */
-rondo_status rdo_call_end_busy(rdo_call *call, rondo_status status) {
-    rdo_engine *engine = call->engine;
+rondo_status rdo_queue_leave_busy(rdo_queue *queue, rondo_status status) {
+    rdo_engine *engine = queue->engine;
     rdo_engine_pin(engine);
-    rdo_lock_give(&call->queue->lock);
+    rdo_lock_give(&queue->lock);
     rdo_engine_settle_pinned(engine);
     rdo_log_failure(status);
     return status;

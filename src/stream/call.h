@@ -15,23 +15,29 @@ typedef struct rdo_call {
  * what is pending on the queue. `handle` is the stream's public one. */
 rondo_status rdo_call_begin(rdo_call *call, const void *handle, const char *operation, const char *label);
 
-/* Parts of rdo_call_enter: why the call cannot begin; what else there is to do at its beginning while a stream of its
- * queue records. */
-rondo_status rdo_call_not_entered(const rdo_call *call, const void *handle, const rdo_stream *stream);
+/* Parts of rdo_call_enter, for the launch, which puts its call together only where something is out of the ordinary.
+ * Whether a call on the stream, NULL if it was not found, may begin, else why not; the fields of a call; what else
+ * there is to do at the beginning while a stream of the queue records, with the queue's lock. */
+static inline bool rdo_call_may_enter(const rdo_stream *stream) {
+    return stream != NULL && !rdo_in_work() && stream->engine->fork_epoch == rdo_fork_epoch;
+}
+rondo_status rdo_call_not_entered(const void *handle, const rdo_stream *stream, const char *operation,
+                                  const char *label);
+static inline void rdo_call_fill(rdo_call *call, rdo_stream *stream, const char *operation, const char *label) {
+    call->engine = stream->engine;
+    call->stream = stream;
+    call->queue = stream->queue;
+    call->where = (rdo_where){
+        .operation = operation, .label = label, .stream_id = stream->id, .op_index = RONDO_NO_INDEX};
+}
 void rdo_call_enter_window(rdo_call *call);
 
 /* The same without the wait. It and rdo_call_end are here because every call, however short, goes through both. */
 static inline rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation,
                                           const char *label) {
     rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
-    call->where = (rdo_where){.operation = operation, .label = label, .op_index = RONDO_NO_INDEX};
-    if (RDO_UNLIKELY(stream == NULL || rdo_in_work() || stream->engine->fork_epoch != rdo_fork_epoch)) {
-        return rdo_call_not_entered(call, handle, stream);
-    }
-    call->where.stream_id = stream->id;
-    call->stream = stream;
-    call->engine = stream->engine;
-    call->queue = stream->queue;
+    if (RDO_UNLIKELY(!rdo_call_may_enter(stream))) return rdo_call_not_entered(handle, stream, operation, label);
+    rdo_call_fill(call, stream, operation, label);
     rdo_lock_take(&call->queue->lock);
     if (RDO_UNLIKELY(rdo_window_is_recording(&call->queue->window))) rdo_call_enter_window(call);
     return RONDO_OK;
@@ -47,15 +53,18 @@ static inline rondo_status rdo_call_begin_work(rdo_call *call, const void *handl
     return status;
 }
 
-/* Gives the lock back, settles, logs a failure. Returns `status`. */
-rondo_status rdo_call_end_busy(rdo_call *call, rondo_status status);
-static inline rondo_status rdo_call_end(rdo_call *call, rondo_status status) {
-    rdo_engine *engine = call->engine;
-    if (RDO_UNLIKELY(rdo_engine_unsettled(engine) || status != RONDO_OK)) return rdo_call_end_busy(call, status);
-    rdo_lock_give(&call->queue->lock);
+/* Gives the queue's lock back, settles, logs a failure. Returns `status`. */
+rondo_status rdo_queue_leave_busy(rdo_queue *queue, rondo_status status);
+static inline rondo_status rdo_queue_leave(rdo_queue *queue, rondo_status status) {
+    rdo_engine *engine = queue->engine;
+    if (RDO_UNLIKELY(rdo_engine_unsettled(engine) || status != RONDO_OK)) return rdo_queue_leave_busy(queue, status);
+    rdo_lock_give(&queue->lock);
     RDO_LOCK_THEN_LOOK();
     if (RDO_UNLIKELY(rdo_engine_unsettled(engine))) rdo_engine_settle(engine);
     return RONDO_OK;
+}
+static inline rondo_status rdo_call_end(rdo_call *call, rondo_status status) {
+    return rdo_queue_leave(call->queue, status);
 }
 
 /* The same checks for calls that are not on a stream. */

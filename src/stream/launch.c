@@ -73,10 +73,18 @@ static inline void fill_access(rdo_access *access, const rdo_kernel *kernel, uin
     access->param = (uint16_t)param;
 }
 
-/* The launch as an op, for whoever has to deal with its failure; `accesses` has room for its own. */
-static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
+/* A launch in the middle of its way, seen as any other call: for what is out of the ordinary. The short way itself does
+ * without, since what is stored before a lock is taken or given back delays that. */
+static void make_call(rdo_call *call, rdo_stream *stream, const rdo_kernel *kernel, const char *label) {
+    rdo_call_fill(call, stream, "rondo_launch", label);
+    call->where.kernel = kernel != NULL ? kernel->name : NULL;
+    if (rdo_window_is_recording(&call->queue->window)) rdo_call_enter_window(call);
+}
+
+/* The same as an op; `accesses` has room for its own. */
+static rdo_op op_of(const char *label, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
                     rdo_access *accesses) {
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call->where.label, .kernel = kernel, .grid = *grid};
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
     op.accesses = accesses;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         if (!rdo_param_is_buffer(&kernel->params[i])) continue;
@@ -86,17 +94,25 @@ static rdo_op op_of(const rdo_call *call, rdo_kernel *kernel, const rondo_grid *
     return op;
 }
 
-RDO_OUT_OF_LINE rondo_status finish(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
-                                    rondo_backend_result result, const rondo_backend_outcome *outcome) {
+/* It was played, and did not end well. */
+RDO_OUT_OF_LINE rondo_status finish(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                                    const quick *q, rondo_backend_result result,
+                                    const rondo_backend_outcome *outcome) {
     rdo_access accesses[RONDO_MAX_PARAMS];
-    rdo_op op = op_of(call, kernel, grid, q, accesses);
-    return rdo_finish_played(call, &op, result, outcome);
+    rdo_op op = op_of(label, kernel, grid, q, accesses);
+    rdo_call call;
+    make_call(&call, stream, kernel, label);
+    return rdo_finish_played(&call, &op, result, outcome);
 }
 
-static rondo_status refuse(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q) {
+/* There was no memory to record it. */
+static rondo_status refuse(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                           const quick *q) {
     rdo_access accesses[RONDO_MAX_PARAMS];
-    rdo_op op = op_of(call, kernel, grid, q, accesses);
-    return rdo_refuse_to_record(call, &op);
+    rdo_op op = op_of(label, kernel, grid, q, accesses);
+    rdo_call call;
+    make_call(&call, stream, kernel, label);
+    return rdo_refuse_to_record(&call, &op);
 }
 
 /* ---- recording ---- */
@@ -139,31 +155,41 @@ static inline bool is_undisturbed(const rdo_queue *queue) {
            queue->pending == NULL;
 }
 
+/* It names something that the window does not hold yet, or something is under way. */
+static rondo_status record(rdo_stream *stream, const char *label, rdo_op *op) {
+    rdo_call call;
+    make_call(&call, stream, op->kernel, label);
+    return rdo_record_placed(&call, op, true);
+}
+
 /* The launch as an op of the caller's window, made where it stays. The device lock is needed only for what the window
  * does not hold yet. */
-RDO_OUT_OF_LINE rondo_status keep(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q) {
-    rdo_window *window = &call->queue->window;
-    rdo_op *op = rdo_op_new(&window->arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, call->where.label);
-    if (RDO_UNLIKELY(op == NULL)) return refuse(call, kernel, grid, q);
+RDO_OUT_OF_LINE rondo_status keep(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                                  const quick *q) {
+    rdo_queue *queue = stream->queue;
+    rdo_window *window = &queue->window;
+    rdo_window_note_refusal(window);
+    rdo_op *op = rdo_op_new(&window->arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, label);
+    if (RDO_UNLIKELY(op == NULL)) return refuse(stream, label, kernel, grid, q);
     op->kernel = kernel;
     op->grid.x = grid->x;
     op->grid.y = grid->y;
     op->grid.z = grid->z;
     op->own_values = 0;
-    bool known = fill_op(window, op, q) && is_undisturbed(call->queue) && window->ops.count < window->ops.capacity;
-    if (RDO_UNLIKELY(!known)) return rdo_record_placed(call, op, true);
+    bool known = fill_op(window, op, q) && is_undisturbed(queue) && window->ops.count < window->ops.capacity;
+    if (RDO_UNLIKELY(!known)) return record(stream, label, op);
     window->ops.data[window->ops.count++] = op;
-    rdo_count_own(&call->queue->recorded);
+    rdo_count_own(&queue->recorded);
     return RONDO_OK;
 }
 
 /* ---- playing ---- */
 
 /* Runs the launch, unless a claim or another queue could matter. */
-static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
-                        rondo_status *out_status) {
-    rdo_queue *queue = call->queue;
-    rdo_engine *engine = call->engine;
+static inline bool play(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                        const quick *q, rondo_status *out_status) {
+    rdo_queue *queue = stream->queue;
+    rdo_engine *engine = queue->engine;
     bool ran = false;
     /* Claims are asked for only once no other queue can be placing one on memory of this one. */
     if (RDO_LIKELY(rdo_order_enter_fast(&queue->store) && atomic_load(&engine->books.claimed) == 0)) {
@@ -186,7 +212,7 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
             rdo_count_own(&queue->launches);
             *out_status = RONDO_OK;
         } else {
-            *out_status = finish(call, kernel, grid, q, result, &outcome);
+            *out_status = finish(stream, label, kernel, grid, q, result, &outcome);
         }
     }
     rdo_order_leave_fast(&engine->order, &queue->store);
@@ -194,28 +220,31 @@ static inline bool play(rdo_call *call, rdo_kernel *kernel, const rondo_grid *gr
 }
 
 /* False, and nothing happened, if anything is out of the ordinary. True: it ran or was kept, *out_status says how. */
-RDO_IN_LINE bool launch_quickly(rdo_call *call, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
-                                size_t arg_count, rondo_status *out_status) {
+RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                                const rondo_arg *args, size_t arg_count, rondo_status *out_status) {
     quick q;
-    const rdo_window *window = &call->queue->window;
+    rdo_queue *queue = stream->queue;
+    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &queue->engine->books)) return false;
     q.args = args;
     if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL)) return false;
-    if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &call->queue->store, kernel, args))) return false;
-    if (RDO_LIKELY(!rdo_window_is_recording(window))) {
-        return RDO_LIKELY(call->queue->pending == NULL) && play(call, kernel, grid, &q, out_status);
+    if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &queue->store, kernel, args))) return false;
+    if (RDO_LIKELY(!rdo_window_is_recording(&queue->window))) {
+        return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, &q, out_status);
     }
-    if (!rdo_call_owns(call)) return false;
-    *out_status = keep(call, kernel, grid, &q);
+    if (rdo_window_owner(&queue->window) != stream->id) return false;
+    *out_status = keep(stream, label, kernel, grid, &q);
     return true;
 }
 
-/* The call by value, so that the short way keeps its own in registers. */
-static rondo_status launch_carefully(rdo_call call, const void *handle, rdo_kernel *kernel, rondo_grid grid,
-                                     const rondo_arg *args, size_t arg_count) {
+RDO_OUT_OF_LINE rondo_status launch_carefully(rdo_stream *stream, const char *label, const void *handle,
+                                              rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
+                                              size_t arg_count) {
     rdo_access accesses[RONDO_MAX_PARAMS];
     const void *values[RONDO_MAX_PARAMS];
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = call.where.label, .kernel = kernel, .grid = grid};
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
+    rdo_call call;
     rondo_status status;
+    make_call(&call, stream, kernel, label);
     if (kernel == NULL) {
         status = rdo_fault_raise(&call.where, RONDO_STALE, handle == NULL ? "the kernel is null"
                                                                           : "the kernel was released or never existed");
@@ -228,17 +257,21 @@ static rondo_status launch_carefully(rdo_call call, const void *handle, rdo_kern
     return status == RONDO_OK ? rdo_issue(&call, &op) : rdo_refuse(&call, &op, status);
 }
 
-rondo_status rdo_launch(const void *stream, const void *handle, uint64_t x, uint64_t y, uint64_t z,
+rondo_status rdo_launch(const void *stream_handle, const void *kernel_handle, uint64_t x, uint64_t y, uint64_t z,
                         const rondo_arg *args, size_t arg_count, const char *label) {
     const rondo_grid grid = {x, y, z};
-    rdo_call call;
     rondo_status status;
-    RDO_TRY(rdo_call_begin_work(&call, stream, "rondo_launch", label));
-    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
-    if (RDO_LIKELY(kernel != NULL)) call.where.kernel = kernel->name;
-    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &call.engine->books ||
-                     !launch_quickly(&call, kernel, &grid, args, arg_count, &status))) {
-        status = launch_carefully(call, handle, kernel, grid, args, arg_count);
+    rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, stream_handle);
+    if (RDO_UNLIKELY(!rdo_call_may_enter(stream))) {
+        status = rdo_call_not_entered(stream_handle, stream, "rondo_launch", label);
+        rdo_call_refused(stream_handle, status);
+        return status;
     }
-    return rdo_call_end(&call, status);
+    rdo_queue *queue = stream->queue;
+    rdo_lock_take(&queue->lock);
+    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, kernel_handle);
+    if (RDO_UNLIKELY(!launch_quickly(stream, label, kernel, &grid, args, arg_count, &status))) {
+        status = launch_carefully(stream, label, kernel_handle, kernel, &grid, args, arg_count);
+    }
+    return rdo_queue_leave(queue, status);
 }

@@ -8,7 +8,7 @@
 rondo_status rdo_issue(rdo_call *call, rdo_op *op);
 
 /* All of rondo_launch_3d. */
-rondo_status rdo_launch(const void *stream, const void *kernel, uint64_t x, uint64_t y, uint64_t z,
+rondo_status rdo_launch(const void *stream_handle, const void *kernel_handle, uint64_t x, uint64_t y, uint64_t z,
                         const rondo_arg *args, size_t arg_count, const char *label);
 /* What the end of a played op means; device lock not held. */
 rondo_status rdo_finish_played(rdo_call *call, const rdo_op *op, rondo_backend_result result,
