@@ -152,6 +152,21 @@ static inline void gate_await(gate *g, uint64_t value) {
     (void)pthread_mutex_unlock(&g->lock);
 }
 
+/* Where a host call, given this as its user pointer, says that it is inside and waits to be told to go on. */
+typedef struct stop {
+    gate inside, go_on;
+} stop;
+
+#define STOP_INIT {GATE_INIT, GATE_INIT}
+
+static inline int stop_here(void *user, const rondo_host_access *accesses, size_t count) {
+    stop *s = user;
+    (void)accesses, (void)count;
+    gate_add(&s->inside, 1);
+    gate_await(&s->go_on, 1);
+    return 0;
+}
+
 /* The call ended with this code; for the thread that runs the test. */
 static inline void expect(rondo_status status, rondo_code code) {
     if (rondo_status_code(status) == code) return;
@@ -314,6 +329,17 @@ static inline rondo_buffer make_buffer(rondo_stream *stream, uint64_t value) {
     NEED_OK(rondo_buffer_create(stream, BYTES, RONDO_USAGE_GENERAL, &buffer));
     NEED_OK(rondo_fill(stream, rondo_whole(buffer), &value, 8, NULL));
     return buffer;
+}
+
+/* A window that opens without a warm-up, and closes into a graph. */
+static inline void begin_window(rondo_stream *stream) {
+    OK(rondo_capture_prepare(stream));
+    OK(rondo_capture_begin(stream));
+}
+static inline rondo_graph *seal_window(rondo_stream *stream) {
+    rondo_graph *graph = NULL;
+    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
+    return graph;
 }
 
 /* Whether all words are the same. */

@@ -33,16 +33,6 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
-static void begin(rondo_stream *stream) {
-    OK(rondo_capture_prepare(stream));
-    OK(rondo_capture_begin(stream));
-}
-static rondo_graph *end(rondo_stream *stream) {
-    rondo_graph *graph = NULL;
-    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
-    return graph;
-}
-
 static rondo_status launch_add(rondo_stream *stream, const kernels *k, rondo_buffer x, uint64_t amount) {
     rondo_arg args[] = {rondo_arg_buffer(x), rondo_arg_value(&amount, 8)};
     return rondo_launch(stream, k->add, rondo_grid_1d(WORDS), args, 2, "add");
@@ -56,16 +46,7 @@ static dumped dump(rondo_graph *graph) {
     return t;
 }
 
-static gate inside = GATE_INIT, go_on = GATE_INIT;
-
-static int stop_here(void *user, const rondo_host_access *accesses, size_t count) {
-    (void)user;
-    (void)accesses;
-    (void)count;
-    gate_add(&inside, 1);
-    gate_await(&go_on, 1);
-    return 0;
-}
+static stop halt = STOP_INIT;
 
 static void replay_once(int index, void *user) {
     scene *const *s = user;
@@ -81,7 +62,7 @@ static void update_while_it_runs(int index, void *user) {
         replay_once(index, user);
         return;
     }
-    gate_await(&inside, 1);
+    gate_await(&halt.inside, 1);
     uint64_t amount = 50, other = 70;
     rondo_update update = rondo_update_value(1, "amount", &amount, 8);
     NEED_OK(rondo_graph_update(graph, &update, 1));
@@ -101,7 +82,7 @@ static void update_while_it_runs(int index, void *user) {
     NEED_OK(rondo_graph_dump(graph, RONDO_DUMP_TEXT, keep_text, &now));
     NEED(now.length != 0);
     rondo_graph_release(graph); /* the updates are never applied */
-    gate_set(&go_on, 1);
+    gate_set(&halt.go_on, 1);
     NEED_OK(rondo_graph_replay(outer, s->a));
     rondo_graph_release(outer);
 }
@@ -110,14 +91,14 @@ static void update_while_it_runs(int index, void *user) {
 static void updates_that_no_replay_meets_go_with_the_graph(void **state) {
     (void)state;
     scene s = open_scene();
-    begin(s.a);
-    OK(rondo_host_call(s.a, stop_here, NULL, NULL, NULL, 0, "stop"));
+    begin_window(s.a);
+    OK(rondo_host_call(s.a, stop_here, &halt, NULL, NULL, 0, "stop"));
     OK(launch_add(s.a, &s.k, s.x, 10));
     OK(launch_pair(s.a, &s.k, s.y, 5, 6));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     void *user[2] = {&s, graph};
-    gate_set(&inside, 0);
-    gate_set(&go_on, 0);
+    gate_set(&halt.inside, 0);
+    gate_set(&halt.go_on, 0);
     run_threads(2, update_while_it_runs, user);
     assert_int_equal(read_even(s.b, s.x), 11);
     assert_int_equal(read_even(s.b, s.z), 73);
@@ -133,11 +114,11 @@ static void values_are_updated_on_both_sides_of_an_event(void **state) {
     scene s = open_scene();
     rondo_event *event = NULL;
     OK(rondo_event_create(s.device, &event));
-    begin(s.a);
+    begin_window(s.a);
     OK(launch_add(s.a, &s.k, s.x, 10));
     OK(rondo_event_record(s.a, event, NULL));
     OK(launch_add(s.a, &s.k, s.y, 10));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     uint64_t first = 100, second = 200;
     rondo_update both[] = {rondo_update_value(0, "amount", &first, 8), rondo_update_value(2, "amount", &second, 8)};
     OK(rondo_graph_update(graph, both, 2));
@@ -165,16 +146,16 @@ static void a_parameter_can_be_updated_to_a_buffer_of_no_bytes(void **state) {
     static const rondo_param params[] = {{"x", RONDO_PARAM_IN, 8, 0, false}};
     rondo_kernel *kernel = load(s.device, "nothing", nothing_native, params, 1);
     rondo_arg arg = rondo_arg_span(rondo_whole(empty));
-    begin(s.a);
+    begin_window(s.a);
     OK(rondo_launch(s.a, kernel, rondo_grid_1d(4), &arg, 1, NULL));
     OK(launch_add(s.a, &s.k, s.x, 10));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     rondo_update update = rondo_update_span(0, "x", rondo_whole(empty));
     OK(rondo_graph_update(graph, &update, 1));
     OK(rondo_graph_replay(graph, s.a));
-    begin(s.b);
+    begin_window(s.b);
     OK(rondo_graph_replay(graph, s.b));
-    rondo_graph *outer = end(s.b);
+    rondo_graph *outer = seal_window(s.b);
     OK(rondo_graph_replay(outer, s.b));
     assert_int_equal(read_even(s.a, s.x), 21);
     rondo_graph_release(outer);
@@ -196,10 +177,10 @@ static void buffers_of_several_pages_are_updated_at_once(void **state) {
         OK(rondo_buffer_create(s.a, BYTES, RONDO_USAGE_LASTING, &more[i]));
         OK(rondo_fill(s.a, rondo_whole(more[i]), &two, 8, NULL));
     }
-    begin(s.a);
+    begin_window(s.a);
     for (int i = 0; i < MORE; i++) OK(launch_add(s.a, &s.k, s.x, 10));
     OK(rondo_read_async(s.a, rondo_whole(s.x), rondo_whole(block), NULL));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     static const int order[MORE] = {3, 0, 5, 1, 5, 2};
     rondo_update updates[MORE];
     for (int i = 0; i < MORE; i++) {
@@ -257,7 +238,7 @@ static void an_update_may_not_uncover_a_temporary(void **state) {
     rondo_arg args[] = {rondo_arg_buffer(live), rondo_arg_value(&seven, 8), rondo_arg_value(&seven, 8)};
     OK(rondo_launch(s.a, s.k.pair, rondo_grid_1d(BIG / 8), args, 3, NULL)); /* 2 */
     OK(launch_copy(s.a, &s.k, live, s.y));                                  /* 3 */
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     rondo_update update = rondo_update_span(2, "x", rondo_whole(s.z));
     rondo_status status = rondo_graph_update(graph, &update, 1);
     rondo_fault fault;
@@ -283,9 +264,9 @@ static void a_label_that_no_node_carries_is_refused(void **state) {
     (void)state;
     scene s = open_scene();
     rondo_arg args[] = {rondo_arg_buffer(s.x)};
-    begin(s.a);
+    begin_window(s.a);
     OK(rondo_launch(s.a, s.k.bump, rondo_grid_1d(WORDS), args, 1, NULL));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     rondo_update update = rondo_update_span(0, "x", rondo_whole(s.y));
     update.label = "none";
     expect(rondo_graph_update(graph, &update, 1), RONDO_INVALID);
@@ -300,11 +281,11 @@ static void a_label_that_no_node_carries_is_refused(void **state) {
 static void a_dump_names_all_that_a_node_follows(void **state) {
     (void)state;
     scene s = open_scene();
-    begin(s.a);
+    begin_window(s.a);
     OK(launch_bump(s.a, &s.k, s.x));
     OK(launch_bump(s.a, &s.k, s.y));
     OK(launch_sum(s.a, &s.k, s.x, s.y, s.z));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     dumped t = dump(graph);
     assert_non_null(strstr(t.bytes, " after 0,1"));
     rondo_graph_release(graph);
@@ -315,9 +296,9 @@ static void a_dump_names_all_that_a_node_follows(void **state) {
 static void a_dump_shows_the_rows_of_a_rectangle(void **state) {
     (void)state;
     scene s = open_scene();
-    begin(s.a);
+    begin_window(s.a);
     OK(rondo_copy_2d(s.a, (rondo_rect){rondo_whole(s.y), 64}, (rondo_rect){rondo_whole(s.x), 32}, 16, 3, NULL));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     dumped t = dump(graph);
     assert_non_null(strstr(t.bytes, "/3x16@64"));
     assert_non_null(strstr(t.bytes, "/3x16@32"));
@@ -329,10 +310,10 @@ static void a_dump_shows_the_rows_of_a_rectangle(void **state) {
 static void a_graph_of_another_device_dooms_the_window(void **state) {
     (void)state;
     scene s = open_scene(), other = open_scene();
-    begin(s.a);
+    begin_window(s.a);
     OK(launch_bump(s.a, &s.k, s.x));
-    rondo_graph *graph = end(s.a), *none = NULL;
-    begin(other.a);
+    rondo_graph *graph = seal_window(s.a), *none = NULL;
+    begin_window(other.a);
     OK(launch_bump(other.a, &other.k, other.x));
     expect(rondo_graph_replay(graph, other.a), RONDO_FOREIGN);
     expect(rondo_capture_end(other.a, 0, &none), RONDO_DOOMED);
@@ -350,12 +331,12 @@ static void a_failure_spoils_nodes_behind_an_event(void **state) {
     scene s = open_scene();
     rondo_event *event = NULL;
     OK(rondo_event_create(s.device, &event));
-    begin(s.a);
+    begin_window(s.a);
     OK(launch_fail(s.a, &s.k, s.x));
     OK(rondo_event_record(s.a, event, NULL));
     OK(launch_copy(s.a, &s.k, s.x, s.y));
     OK(launch_bump(s.a, &s.k, s.z));
-    rondo_graph *graph = end(s.a);
+    rondo_graph *graph = seal_window(s.a);
     OK(rondo_graph_replay(graph, s.a));
     expect(rondo_stream_sync(s.a), RONDO_KERNEL);
     expect(rondo_span_status(rondo_whole(s.y)), RONDO_TAINTED);
@@ -500,9 +481,9 @@ static rondo_status replay_step(rondo_stream *stream, void *user) {
 static void a_run_whose_inner_graph_is_spoiled_falls_back(void **state) {
     (void)state;
     scene s = open_scene();
-    begin(s.a);
+    begin_window(s.a);
     OK(launch_copy(s.a, &s.k, s.x, s.y));
-    step_user user = {.s = &s, .inner = end(s.a)};
+    step_user user = {.s = &s, .inner = seal_window(s.a)};
     rondo_run_info info;
     OK(rondo_run(s.a, 1, replay_step, &user, &info));
     OK(rondo_run(s.a, 1, replay_step, &user, &info));

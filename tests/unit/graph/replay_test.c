@@ -10,14 +10,7 @@
 #include "device/device.h"
 #include "unit.h"
 
-static gate inside = GATE_INIT, go_on = GATE_INIT;
-
-static int stop_here(void *user, const rondo_host_access *accesses, size_t count) {
-    (void)user, (void)accesses, (void)count;
-    gate_add(&inside, 1);
-    gate_await(&go_on, 1);
-    return 0;
-}
+static stop halt = STOP_INIT;
 
 /* Its value comes first. */
 static void set_native(const rondo_native_call *call) {
@@ -46,11 +39,11 @@ static scene open_scene(void) {
     rondo_arg args[] = {rondo_arg_value(&one, 8), rondo_arg_buffer(s.x)};
     OK(rondo_capture_prepare(s.a));
     OK(rondo_capture_begin(s.a));
-    OK(rondo_host_call(s.a, stop_here, NULL, NULL, NULL, 0, "stop"));
+    OK(rondo_host_call(s.a, stop_here, &halt, NULL, NULL, 0, "stop"));
     OK(rondo_launch(s.a, s.set, rondo_grid_1d(WORDS), args, 2, "set"));
     OK(rondo_capture_end(s.a, RONDO_END_DEFAULT, &s.graph));
-    gate_set(&inside, 0);
-    gate_set(&go_on, 0);
+    gate_set(&halt.inside, 0);
+    gate_set(&halt.go_on, 0);
     return s;
 }
 
@@ -73,7 +66,7 @@ static void append_while_it_runs(int index, void *user) {
         NEED_OK(rondo_graph_replay(s->graph, s->b));
         return;
     }
-    gate_await(&inside, 1);
+    gate_await(&halt.inside, 1);
     rondo_update update = rondo_update_value(1, "value", &seven, 8);
     NEED_OK(rondo_graph_update(s->graph, &update, 1));
     dumped now = {.length = 0};
@@ -83,7 +76,7 @@ static void append_while_it_runs(int index, void *user) {
     NEED_OK(rondo_capture_begin(s->a));
     NEED_OK(rondo_graph_replay(s->graph, s->a));
     NEED_OK(rondo_capture_end(s->a, RONDO_END_DEFAULT, &outer));
-    gate_set(&go_on, 1);
+    gate_set(&halt.go_on, 1);
 }
 
 /* [R8] [R9] Of the first parameter, too: the update still waits for the replay to end, and is told as if it did not. */
@@ -420,8 +413,8 @@ static void a_graph_of_the_parent_is_not_found_in_a_child(void **state) {
 
 /* Holds the buffer that it is given until go_on. */
 static void hold_native(const rondo_native_call *call) {
-    gate_add(&inside, 1);
-    gate_await(&go_on, 1);
+    gate_add(&halt.inside, 1);
+    gate_await(&halt.go_on, 1);
     set_native(call);
 }
 
@@ -448,8 +441,8 @@ static held open_held(bool holds) {
     OK(rondo_capture_begin(h.a));
     OK(rondo_launch(h.a, holds ? h.hold : h.set, rondo_grid_1d(1), args, 2, NULL));
     OK(rondo_capture_end(h.a, RONDO_END_DEFAULT, &h.graph));
-    gate_set(&inside, 0);
-    gate_set(&go_on, 0);
+    gate_set(&halt.inside, 0);
+    gate_set(&halt.go_on, 0);
     return h;
 }
 
@@ -489,9 +482,9 @@ static void update_while_it_runs(int index, void *user) {
         NEED_OK(rondo_graph_replay(h->graph, h->a)); /* at home, where nothing is counted */
         return;
     }
-    gate_await(&inside, 1);
+    gate_await(&halt.inside, 1);
     update_to_seven(h);
-    gate_set(&go_on, 1);
+    gate_set(&halt.go_on, 1);
 }
 
 /* [R9] */
@@ -511,7 +504,7 @@ static void update_while_it_waits(int index, void *user) {
         NEED_OK(rondo_launch(h->a, h->hold, rondo_grid_1d(1), args, 2, NULL));
         return;
     }
-    gate_await(&inside, 1);
+    gate_await(&halt.inside, 1);
     if (index == 1) {
         NEED_OK(rondo_graph_replay(h->graph, h->b));
         return;
@@ -519,7 +512,7 @@ static void update_while_it_waits(int index, void *user) {
     const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, h->device);
     while (atomic_load(&device->engine.order.fast_waiters) == 0) (void)sched_yield();
     update_to_seven(h);
-    gate_set(&go_on, 1);
+    gate_set(&halt.go_on, 1);
 }
 
 /* [R9] What counts is when a replay was issued, not when it runs. */
@@ -613,10 +606,10 @@ static void replay_or_count(int index, void *user) {
         NEED_OK(rondo_graph_replay(s->graph, s->streams[0]));
         return;
     }
-    gate_await(&inside, 1);
+    gate_await(&halt.inside, 1);
     const rdo_device *device = rdo_object_find(RDO_OBJECT_DEVICE, s->device);
     for (int i = 0; i < 4; i++) s->foreign[i] = atomic_load(&device->engine.queues[i].store.foreign);
-    gate_set(&go_on, 1);
+    gate_set(&halt.go_on, 1);
 }
 
 /* [W3] */
@@ -628,11 +621,11 @@ static void a_replay_registers_once_with_each_other_queue_of_its_memory(void **s
         s.streams[i] = stream_on(s.device, 4, i);
         buffers[i] = make_buffer(s.streams[i], 0);
     }
-    gate_set(&inside, 0);
-    gate_set(&go_on, 0);
+    gate_set(&halt.inside, 0);
+    gate_set(&halt.go_on, 0);
     OK(rondo_capture_prepare(s.streams[0]));
     OK(rondo_capture_begin(s.streams[0]));
-    OK(rondo_host_call(s.streams[0], stop_here, NULL, NULL, NULL, 0, NULL));
+    OK(rondo_host_call(s.streams[0], stop_here, &halt, NULL, NULL, 0, NULL));
     for (int i = 0; i < 8; i++) OK(rondo_fill(s.streams[0], rondo_whole(buffers[i % 4]), "", 1, NULL));
     OK(rondo_capture_end(s.streams[0], RONDO_END_DEFAULT, &s.graph));
     run_threads(2, replay_or_count, &s);

@@ -34,17 +34,6 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
-static void open_window(rondo_stream *stream) {
-    OK(rondo_capture_prepare(stream));
-    OK(rondo_capture_begin(stream));
-}
-
-static rondo_graph *seal(rondo_stream *stream) {
-    rondo_graph *graph = NULL;
-    OK(rondo_capture_end(stream, RONDO_END_DEFAULT, &graph));
-    return graph;
-}
-
 #if RDO_CHECKS
 static uint64_t locks_of_pair(const scene *s, uint64_t a, uint64_t b) {
     uint64_t before = rdo_this_thread.locks_taken;
@@ -56,16 +45,16 @@ static uint64_t locks_of_pair(const scene *s, uint64_t a, uint64_t b) {
 static void a_launch_of_what_the_window_holds_takes_one_lock(void **state) {
     (void)state;
     scene s = open_scene();
-    open_window(s.a);
+    begin_window(s.a);
     for (int i = 0; i < 17; i++) OK(launch_pair(s.a, &s.k, s.x, 1, 2)); /* makes room for 32 */
     for (int i = 0; i < 5; i++) assert_int_equal(locks_of_pair(&s, 1, 2), 1);
     assert_int_equal(locks_of_pair(&s, 1, 3), 2);
     assert_int_equal(locks_of_pair(&s, 1, 3), 1);
     assert_int_equal(locks_of_pair(&s, 4, 3), 2);
-    rondo_graph_release(seal(s.a));
-    open_window(s.a); /* the next window holds nothing of it */
+    rondo_graph_release(seal_window(s.a));
+    begin_window(s.a); /* the next window holds nothing of it */
     assert_int_equal(locks_of_pair(&s, 4, 3), 2);
-    rondo_graph_release(seal(s.a));
+    rondo_graph_release(seal_window(s.a));
     close_scene(&s);
 }
 #endif
@@ -82,7 +71,7 @@ static void what_a_window_has_forgotten_it_keeps_all_the_same(void **state) {
     scene s = open_scene();
     for (int i = 0; i < BUFFERS; i++) buffers[i] = make_buffer(s.a, (uint64_t)i);
     for (int i = 0; i < KERNELS; i++) add[i] = load(s.device, "add", add_native, params, 2);
-    open_window(s.a);
+    begin_window(s.a);
     for (int n = 0; n < TURNS * BUFFERS; n++) {
         uint64_t amount = (uint64_t)n;
         rondo_arg args[] = {rondo_arg_buffer(buffers[n % BUFFERS]), rondo_arg_value(&amount, 8)};
@@ -92,7 +81,7 @@ static void what_a_window_has_forgotten_it_keeps_all_the_same(void **state) {
         OK(launch_sum(s.a, &s.k, buffers[i], s.x, s.y));
         OK(launch_copy(s.a, &s.k, s.y, s.x));
     }
-    rondo_graph *graph = seal(s.a);
+    rondo_graph *graph = seal_window(s.a);
     for (int i = 0; i < BUFFERS; i++) rondo_buffer_release(buffers[i]);
     for (int i = 0; i < KERNELS; i++) rondo_kernel_release(add[i]);
     OK(rondo_device_trim(s.device, NULL));
@@ -113,7 +102,7 @@ static void each_range_that_a_window_writes_is_claimed_if_it_fails(void **state)
     (void)state;
     scene s = open_scene();
     uint64_t word;
-    open_window(s.a);
+    begin_window(s.a);
     for (int i = 0; i < 6; i++) {
         uint64_t at = (uint64_t)(i % 3) * 8;
         rondo_arg arg = rondo_arg_span(rondo_slice(s.x, at, 8));
@@ -133,7 +122,7 @@ static void each_range_that_a_window_writes_is_claimed_if_it_fails(void **state)
 static void a_launch_that_the_window_knows_is_skipped_over_a_new_claim(void **state) {
     (void)state;
     scene s = open_scene();
-    open_window(s.a);
+    begin_window(s.a);
     OK(launch_copy(s.a, &s.k, s.x, s.y));
     OK(launch_copy(s.a, &s.k, s.x, s.y));
     OK(launch_fail(s.b, &s.k, s.x));
@@ -146,18 +135,11 @@ static void a_launch_that_the_window_knows_is_skipped_over_a_new_claim(void **st
     close_scene(&s);
 }
 
-static gate inside = GATE_INIT, go_on = GATE_INIT;
-
-static int stop_here(void *user, const rondo_host_access *accesses, size_t count) {
-    (void)user, (void)accesses, (void)count;
-    gate_add(&inside, 1);
-    gate_await(&go_on, 1);
-    return 0;
-}
+static stop halt = STOP_INIT;
 
 static rondo_status touch_x(const scene *s, rondo_stream *stream) {
     const rondo_host_access access = {.span = rondo_whole(s->x), .mode = RONDO_READS};
-    return rondo_host_call(stream, stop_here, NULL, NULL, &access, 1, "stop");
+    return rondo_host_call(stream, stop_here, &halt, NULL, &access, 1, "stop");
 }
 
 static void record_beside(int index, void *user) {
@@ -166,19 +148,19 @@ static void record_beside(int index, void *user) {
         NEED_OK(touch_x(s, s->b));
         return;
     }
-    gate_await(&inside, 1);
+    gate_await(&halt.inside, 1);
     for (int i = 0; i < 3; i++) NEED_OK(launch_copy(s->a, &s->k, s->x, s->y));
-    gate_set(&go_on, 1);
+    gate_set(&halt.go_on, 1);
 }
 
 /* [C15] Nothing runs, so there is nothing to wait for. */
 static void a_launch_is_recorded_while_another_queue_works_on_its_memory(void **state) {
     (void)state;
     scene s = open_scene();
-    open_window(s.a);
+    begin_window(s.a);
     OK(launch_copy(s.a, &s.k, s.x, s.y));
     run_threads(2, record_beside, &s);
-    rondo_graph *graph = seal(s.a);
+    rondo_graph *graph = seal_window(s.a);
     OK(rondo_graph_replay(graph, s.a));
     assert_int_equal(read_even(s.a, s.y), 1);
     rondo_graph_release(graph);
@@ -190,9 +172,9 @@ static void a_launch_is_recorded_after_queued_work_of_its_queue(void **state) {
     (void)state;
     scene s = open_scene();
     rondo_stream *queued = stream_in(RONDO_STREAM_QUEUED, s.device, 2, 0);
-    open_window(queued);
+    begin_window(queued);
     for (int i = 0; i < 3; i++) OK(launch_copy(queued, &s.k, s.x, s.y));
-    rondo_graph *graph = seal(queued);
+    rondo_graph *graph = seal_window(queued);
     OK(rondo_graph_replay(graph, queued));
     OK(rondo_stream_sync(queued));
     assert_int_equal(read_even(s.a, s.y), 1);
@@ -209,7 +191,7 @@ static void a_launch_that_finds_no_memory_for_its_label_dooms(void **state) {
     memset(label, 'x', sizeof label);
     label[sizeof label - 1] = '\0';
     rondo_arg arg = rondo_arg_buffer(s.x);
-    open_window(s.a);
+    begin_window(s.a);
     OK(launch_bump(s.a, &s.k, s.x)); /* so that the next op finds room, but not its label */
     starve(0, true);
     rondo_status status = rondo_launch(s.a, s.k.bump, rondo_grid_1d(WORDS), &arg, 1, label);
