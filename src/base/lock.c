@@ -71,7 +71,7 @@ void rdo_condition_tell(rdo_condition *condition) {
 }
 
 void rdo_lock_before_fork(rdo_lock *lock) {
-    if (!rdo_lock_grab(lock)) rdo_lock_await(lock);
+    rdo_lock_await(lock);
 }
 
 void rdo_lock_after_fork(rdo_lock *lock) {
@@ -91,6 +91,8 @@ void rdo_lots_after_fork(void) {
     for (int i = 0; i < LOTS; i++) (void)pthread_mutex_unlock(&lots[i].mutex);
 }
 
+/* The child's only thread is the one that took them before the fork; who waits for the conditions there is gone. */
 void rdo_lots_reset(void) {
+    rdo_lots_after_fork();
     for (int i = 0; i < LOTS; i++) lots[i] = (lot)LOT;
 }

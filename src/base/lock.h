@@ -101,7 +101,8 @@ void rdo_lock_before_fork(rdo_lock *lock);
 void rdo_lock_after_fork(rdo_lock *lock);
 /* In a forked child, where no other thread exists: makes the lock free whoever held it. */
 void rdo_lock_reset(rdo_lock *lock);
-/* The same for all lots; before the fork they come after all locks, and after it first. */
+/* The same for all lots; before the fork they come after all locks, and after it first. The reset gives back what the
+ * thread took before the fork. */
 void rdo_lots_before_fork(void);
 void rdo_lots_after_fork(void);
 void rdo_lots_reset(void);

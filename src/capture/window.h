@@ -139,7 +139,7 @@ static inline bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_
     bool known = page != NULL && page->slices[slice].noted == window->id && page->slices[slice].window != window->id;
     return known || rdo_window_touch_new(window, stream_id, page, slice);
 }
-/* The same by allocation, which is known from then on, unless it is of no bytes. */
+/* The same by allocation, which is known from then on. */
 static inline bool rdo_window_touch_memory(rdo_window *window, const rdo_access *access) {
     rdo_known *known = rdo_window_known_memory(window, access->id);
     if (known->memory_id == access->id) return true;

@@ -169,6 +169,7 @@ static inline bool add_edge(walker *w, uint64_t from) {
         if (is_listed(w, from)) return true;
     } else {
         if (own == SHORT_LIST && !note_followed(w)) return false;
+        RDO_ASSERT(w->followed != NULL); /* since the list became that long */
         if (w->followed[from] == w->node + 1) return true;
         w->followed[from] = w->node + 1;
     }

@@ -36,9 +36,10 @@ static inline bool rdo_param_is_aligned(const rondo_param *param, uint64_t low) 
 static inline uint32_t rdo_param_room(const rondo_param *param) {
     return (param->size_bytes + 15u) & ~15u;
 }
-/* Whether two values are. memcmp would take longer to be called than to look at what most values are. */
+/* Whether two values are the same. Most have four bytes, which memcmp would take longer to be called for. */
 static inline bool rdo_value_is_same(const void *a, const void *b, size_t size_bytes) {
     uint32_t left, right;
+    RDO_ASSERT(a != NULL && b != NULL);
     if (size_bytes != sizeof left) return memcmp(a, b, size_bytes) == 0;
     memcpy(&left, a, sizeof left);
     memcpy(&right, b, sizeof right);

@@ -36,7 +36,11 @@ void rdo_call_enter_window(rdo_call *call);
 static inline rondo_status rdo_call_enter(rdo_call *call, const void *handle, const char *operation,
                                           const char *label) {
     rdo_stream *stream = rdo_object_find(RDO_OBJECT_STREAM, handle);
-    if (RDO_UNLIKELY(!rdo_call_may_enter(stream))) return rdo_call_not_entered(handle, stream, operation, label);
+    if (RDO_UNLIKELY(!rdo_call_may_enter(stream))) {
+        rondo_status refused = rdo_call_not_entered(handle, stream, operation, label);
+        RDO_ASSERT(refused != RONDO_OK);
+        return refused;
+    }
     rdo_call_fill(call, stream, operation, label);
     rdo_lock_take(&call->queue->lock);
     if (RDO_UNLIKELY(rdo_window_is_recording(&call->queue->window))) rdo_call_enter_window(call);

@@ -129,19 +129,21 @@ static inline bool fill_op(rdo_window *window, rdo_op *op, const quick *q) {
     const rdo_kernel *kernel = op->kernel;
     const uint8_t *kept = last_values(window, kernel);
     bool known = *rdo_window_known_kernel(window, kernel) == kernel;
-    rdo_access *access = op->accesses;
-    rdo_memory *const *memory = q->memories;
+    uint32_t done = 0;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const rondo_param *param = &kernel->params[i];
+        const rondo_arg *arg = &q->args[i];
         if (rdo_param_is_buffer(param)) {
+            RDO_ASSERT(done < q->buffers);
+            rdo_access *access = &op->accesses[done];
             op->values[i] = NULL;
-            fill_access(access, kernel, i, &q->args[i], *memory++);
-            known &= rdo_window_knows(window, access++);
-        } else if (kept != NULL && rdo_value_is_same(kept, q->values[i], param->size_bytes)) {
+            fill_access(access, kernel, i, arg, q->memories[done++]);
+            known &= rdo_window_knows(window, access);
+        } else if (kept != NULL && rdo_value_is_same(kept, arg->value, param->size_bytes)) {
             op->values[i] = kept;
             kept += rdo_param_room(param);
         } else {
-            op->values[i] = q->values[i];
+            op->values[i] = arg->value;
             kept = NULL;
             known = false;
         }

@@ -38,6 +38,7 @@ static rondo_status fetch_bytes(rdo_call *call, const rdo_access *access, void *
     rondo_backend_outcome outcome = {0};
     rondo_place place = rdo_access_place(access);
     rdo_count_own(&call->queue->transfers);
+    RDO_ASSERT(place.page != NULL); /* there are bytes to read */
     if (access->host) {
         memcpy(data, (const char *)place.page + place.offset_bytes, (size_t)access->row_bytes);
         return RONDO_OK;

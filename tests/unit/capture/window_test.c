@@ -850,7 +850,9 @@ static void the_checker_sees_what_is_out_of_place(void **state) {
     assert_true(rdo_window_check(&f.window));
     f.window.ops.count = 1;
     assert_false(rdo_window_check(&f.window));
-    f.window.ops.count = 0, f.window.writes = (rdo_weak_list){&weak, 1, 1};
+    f.window.ops.count = 0, f.window.holders.count = 1;
+    assert_false(rdo_window_check(&f.window));
+    f.window.holders.count = 0, f.window.writes = (rdo_weak_list){&weak, 1, 1};
     assert_false(rdo_window_check(&f.window));
     f.window.writes = (rdo_weak_list){0}, f.window.touched.count = 1;
     assert_false(rdo_window_check(&f.window));

@@ -183,6 +183,41 @@ static void joins_without_memory_are_none(void **state) {
     }
 }
 
+enum { PIECES = 8, CUTS = 40 };
+
+/* [E3] Nodes that each touch the second half of what one before touched: wherever memory ends, also while a piece is
+ * cut, nothing is found and nothing is lost. */
+static void cuts_without_memory_are_none(void **state) {
+    static rdo_memory memory;
+    static rdo_page page;
+    static rdo_access parts[CUTS];
+    static rdo_op ops[CUTS];
+    rdo_op *list[CUTS];
+    (void)state;
+    for (uint64_t i = 0; i < CUTS; i++) {
+        bool half = i / PIECES % 2 == 1;
+        uint64_t piece = i / (2 * PIECES) * PIECES + i % PIECES;
+        parts[i] = (rdo_access){.memory = &memory, .id = 5, .page = &page, .mode = RONDO_WRITES, .rows = 1};
+        parts[i].low = 16 * piece + (half ? 8 : 0);
+        parts[i].row_bytes = parts[i].pitch = half ? 8 : 16;
+        ops[i] = (rdo_op){.kind = RONDO_NODE_FILL, .accesses = &parts[i], .access_count = 1};
+        list[i] = &ops[i];
+    }
+    for (uint64_t granted = 0, refused = 1; refused != 0; granted++) {
+        rdo_survey survey;
+        uint64_t live = rdo_alloc_live();
+        starve(granted, true);
+        bool found = rdo_survey_find(&survey, list, CUTS);
+        refused = feed();
+        assert_int_equal(found, refused == 0);
+        if (found) {
+            assert_int_equal(survey.edges.list_count, CUTS / (2 * PIECES) * PIECES);
+            rdo_survey_finish(&survey);
+        }
+        assert_int_equal(rdo_alloc_live(), live);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct_predecessors_are_those_of_a_byte_for_byte_search),
@@ -190,6 +225,7 @@ int main(void) {
         cmocka_unit_test(edges_without_memory_are_none),
         cmocka_unit_test(a_wide_join_follows_each_node_once),
         cmocka_unit_test(joins_without_memory_are_none),
+        cmocka_unit_test(cuts_without_memory_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
