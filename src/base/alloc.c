@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static bool (*hook)(void *user);
 static void *hook_user;
@@ -28,6 +29,21 @@ void *rdo_alloc_zero(size_t count, size_t size_bytes) {
 void *rdo_alloc_many(size_t count, size_t size_bytes) {
     size_t bytes;
     return __builtin_mul_overflow(count, size_bytes, &bytes) ? NULL : rdo_alloc(bytes);
+}
+
+static void *large(size_t size_bytes) {
+    if (size_bytes > SIZE_MAX - RDO_HUGE_BYTES) return NULL;
+    size_t padded = (size_bytes + RDO_HUGE_BYTES - 1) & ~(RDO_HUGE_BYTES - 1);
+    void *block = aligned_alloc(RDO_HUGE_BYTES, padded);
+#ifdef MADV_HUGEPAGE
+    if (block != NULL) (void)madvise(block, padded, MADV_HUGEPAGE); /* refused: then it lies on small pages */
+#endif
+    return block;
+}
+
+void *rdo_alloc_large(size_t size_bytes) {
+    if (size_bytes < RDO_HUGE_BYTES) return rdo_alloc(size_bytes);
+    return refused() ? NULL : counted(large(size_bytes));
 }
 
 void *rdo_realloc(void *block, size_t size_bytes) {

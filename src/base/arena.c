@@ -4,25 +4,29 @@
 
 #include "base/alloc.h"
 
-enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 1 << 20, KEPT_BLOCK_BYTES = 8192 };
+/* With their heads. All are powers of two, so that large ones fill the huge pages that they lie on. */
+enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 16 << 20, KEPT_BLOCK_BYTES = 8192 };
 
 typedef struct rdo_arena_block {
     struct rdo_arena_block *next;
     uint64_t padding; /* keeps the bytes that follow on a multiple of 16 */
 } rdo_arena_block;
 
+/* With its head: room for `need`. */
 static size_t next_block_bytes(const rdo_arena *arena, size_t need) {
-    size_t size = arena->size != 0 ? arena->size * 2 : FIRST_BLOCK_BYTES;
-    if (size > LARGEST_BLOCK_BYTES) size = LARGEST_BLOCK_BYTES;
-    return size > need ? size : need;
+    size_t bytes = FIRST_BLOCK_BYTES;
+    if (arena->size != 0) bytes = (arena->size + sizeof(rdo_arena_block)) * 2;
+    if (bytes > LARGEST_BLOCK_BYTES) bytes = LARGEST_BLOCK_BYTES;
+    return bytes > need + sizeof(rdo_arena_block) ? bytes : need + sizeof(rdo_arena_block);
 }
 
 void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes) {
     if (size_bytes > SIZE_MAX / 2) return NULL;
-    size_t size = next_block_bytes(arena, rdo_arena_padded(size_bytes));
-    rdo_arena_block *block = rdo_alloc(sizeof *block + size);
+    size_t bytes = next_block_bytes(arena, rdo_arena_padded(size_bytes));
+    rdo_arena_block *block = rdo_alloc_large(bytes);
     if (block == NULL) return NULL;
     block->next = arena->blocks;
+    size_t size = bytes - sizeof *block;
     *arena = (rdo_arena){block, (char *)(block + 1), size, size};
     return rdo_arena_take(arena, size_bytes);
 }

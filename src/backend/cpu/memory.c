@@ -41,8 +41,25 @@ static size_t round_up(size_t size_bytes, size_t unit_bytes) {
     return (size_bytes + unit_bytes - 1) & ~(unit_bytes - 1);
 }
 
+/* What is large lies on huge pages. Both from the size alone, so that memory is freed by that by which it was made. */
+static size_t align_for(size_t size_bytes, size_t least_bytes) {
+    return size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_HUGE_BYTES : least_bytes;
+}
+
+static size_t room_for(size_t size_bytes, size_t least_bytes) {
+    return round_up(size_bytes, size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_MAP_BYTES : least_bytes);
+}
+
+static void *take(size_t size_bytes, size_t align_bytes) {
+    return rdo_cpu_hooks.alloc(align_for(size_bytes, align_bytes), room_for(size_bytes, align_bytes));
+}
+
+static void give_back(void *memory, size_t size_bytes, size_t align_bytes) {
+    rdo_cpu_hooks.release(memory, align_for(size_bytes, align_bytes), room_for(size_bytes, align_bytes));
+}
+
 void *rdo_cpu_alloc_raw(size_t size_bytes) {
-    return rdo_cpu_hooks.alloc(RDO_CPU_OBJECT_ALIGN_BYTES, round_up(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
+    return take(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES);
 }
 
 void *rdo_cpu_alloc(size_t size_bytes) {
@@ -55,17 +72,8 @@ void *rdo_cpu_alloc(size_t size_bytes) {
 
 void rdo_cpu_release(void *memory, size_t size_bytes) {
     if (memory != NULL) {
-        rdo_cpu_hooks.release(memory, RDO_CPU_OBJECT_ALIGN_BYTES, round_up(size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES));
+        give_back(memory, size_bytes, RDO_CPU_OBJECT_ALIGN_BYTES);
     }
-}
-
-static size_t page_align(uint64_t size_bytes) {
-    return size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_HUGE_BYTES : RDO_CPU_ALIGN_BYTES;
-}
-
-/* Both from one function, so that a page is freed by the size by which it was made. */
-static size_t page_bytes(uint64_t size_bytes) {
-    return round_up((size_t)size_bytes, size_bytes >= RDO_CPU_HUGE_BYTES ? RDO_CPU_MAP_BYTES : RDO_CPU_ALIGN_BYTES);
 }
 
 static uint64_t largest_page_bytes(const struct rdo_cpu_device *cpu) {
@@ -80,15 +88,13 @@ rondo_backend_result rdo_cpu_page_alloc(void *device, rondo_page_kind kind, uint
     if (size_bytes > largest_page_bytes(cpu)) {
         return RONDO_BACKEND_TOO_BIG;
     }
-    size_bytes = size_bytes == 0 ? 1 : size_bytes;
-    *out_page = rdo_cpu_hooks.alloc(page_align(size_bytes), page_bytes(size_bytes));
+    *out_page = take(size_bytes == 0 ? 1 : (size_t)size_bytes, RDO_CPU_ALIGN_BYTES);
     return *out_page != NULL ? RONDO_BACKEND_DONE : RONDO_BACKEND_DEVICE_FULL;
 }
 
 void rdo_cpu_page_free(void *device, rondo_page_kind kind, void *page, uint64_t size_bytes) {
     (void)device, (void)kind;
-    size_bytes = size_bytes == 0 ? 1 : size_bytes;
-    rdo_cpu_hooks.release(page, page_align(size_bytes), page_bytes(size_bytes));
+    give_back(page, size_bytes == 0 ? 1 : (size_t)size_bytes, RDO_CPU_ALIGN_BYTES);
 }
 
 rondo_backend_result rdo_cpu_page_import(void *device, void *data, uint64_t size_bytes, void **out_page) {

@@ -23,6 +23,19 @@ static void pages_are_aligned_and_usable_to_their_last_byte(void **state) {
     close_bench(&bench);
 }
 
+/* A graph of many nodes is one block. */
+static void what_is_large_lies_on_huge_pages(void **state) {
+    (void)state;
+    for (size_t size = RDO_CPU_HUGE_BYTES - 1; size <= RDO_CPU_HUGE_BYTES + 1; size++) {
+        uint8_t *object = rdo_cpu_alloc_raw(size);
+        assert_non_null(object);
+        bool is_large = size >= RDO_CPU_HUGE_BYTES;
+        assert_int_equal((uintptr_t)object % (is_large ? RDO_CPU_HUGE_BYTES : RDO_CPU_OBJECT_ALIGN_BYTES), 0);
+        object[size - 1] = 1;
+        rdo_cpu_release(object, size);
+    }
+}
+
 /* [E2] */
 static void a_page_larger_than_the_machine_can_never_be_served(void **state) {
     struct bench bench;
@@ -87,6 +100,7 @@ static void imported_memory_is_used_where_it_lies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_are_aligned_and_usable_to_their_last_byte),
+        cmocka_unit_test(what_is_large_lies_on_huge_pages),
         cmocka_unit_test(a_page_larger_than_the_machine_can_never_be_served),
         cmocka_unit_test(a_page_that_the_system_refuses_leaves_the_device_usable),
         cmocka_unit_test(imported_memory_is_used_where_it_lies),

@@ -88,6 +88,24 @@ static void without_memory_the_old_block_stays(void **state) {
     assert_int_equal(rdo_alloc_live(), 0);
 }
 
+/* [E3] */
+static void a_large_block_lies_on_huge_pages_and_is_a_block_like_any_other(void **state) {
+    (void)state;
+    unsigned char *small = rdo_alloc_large(100), *large = rdo_alloc_large(RDO_HUGE_BYTES + 1);
+    assert_true(small != NULL && large != NULL);
+    assert_int_equal((uintptr_t)large % RDO_HUGE_BYTES, 0);
+    small[99] = large[0] = large[RDO_HUGE_BYTES] = 1;
+    assert_int_equal(rdo_alloc_live(), 2);
+    rdo_free(small), rdo_free(large);
+    starve(0, true);
+    void *starved = rdo_alloc_large(RDO_HUGE_BYTES);
+    assert_int_equal(feed(), 1);
+    assert_null(starved);
+    assert_null(rdo_alloc_large(SIZE_MAX));
+    assert_null(rdo_alloc_large(SIZE_MAX / 4)); /* that the system refuses */
+    assert_int_equal(rdo_alloc_live(), 0);
+}
+
 /* The sanitizers' own allocators would stop the program here. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
@@ -116,6 +134,7 @@ int main(void) {
         cmocka_unit_test(an_array_grows_by_doubling_and_keeps_its_elements),
         cmocka_unit_test(without_memory_the_old_block_stays),
         cmocka_unit_test(a_block_larger_than_memory_is_no_block_and_is_not_counted),
+        cmocka_unit_test(a_large_block_lies_on_huge_pages_and_is_a_block_like_any_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,19 @@ static void a_copy_is_a_copy(void **state) {
 static void blocks_grow_up_to_a_limit(void **state) {
     rdo_arena arena = {0};
     (void)state;
-    for (int i = 0; i < 100000; i++) assert_non_null(rdo_arena_take(&arena, 100));
+    for (int i = 0; i < 1000000; i++) assert_non_null(rdo_arena_take(&arena, 100));
     assert_true(rdo_alloc_live() < 25);
-    assert_true(arena.size <= 1 << 20);
+    assert_true(arena.size <= 16 << 20);
+    rdo_arena_clear(&arena);
+}
+
+/* Or else each would waste most of its last huge page. */
+static void a_large_block_fills_its_huge_pages(void **state) {
+    rdo_arena arena = {0};
+    (void)state;
+    while (arena.size < RDO_HUGE_BYTES) assert_non_null(rdo_arena_take(&arena, 1000));
+    const char *end = arena.next + arena.left;
+    assert_int_equal((uintptr_t)end % RDO_HUGE_BYTES, 0);
     rdo_arena_clear(&arena);
 }
 
@@ -95,6 +105,7 @@ int main(void) {
         cmocka_unit_test(a_cleared_arena_can_be_used_again),
         cmocka_unit_test(a_copy_is_a_copy),
         cmocka_unit_test(blocks_grow_up_to_a_limit),
+        cmocka_unit_test(a_large_block_fills_its_huge_pages),
         cmocka_unit_test(without_memory_nothing_is_taken_and_the_rest_stays),
         cmocka_unit_test(a_size_that_overflows_is_refused),
     };
