@@ -28,6 +28,11 @@ static inline void *rdo_arena_take(rdo_arena *arena, size_t size_bytes) {
     arena->left -= rdo_arena_padded(size_bytes);
     return place;
 }
+/* Gives back what was taken last. */
+static inline void rdo_arena_untake(rdo_arena *arena, void *place, size_t size_bytes) {
+    arena->next = place;
+    arena->left += rdo_arena_padded(size_bytes);
+}
 /* A copy of `size_bytes` at `data`; NULL if there is no memory. */
 void *rdo_arena_copy(rdo_arena *arena, const void *data, size_t size_bytes);
 /* Frees everything; the arena can be used again. */

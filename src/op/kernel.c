@@ -104,7 +104,8 @@ rdo_kernel *rdo_kernel_new(rdo_books *books, const rondo_kernel_desc *desc) {
         kernel->params[i] = desc->params[i];
         kernel->params[i].name = put_text(&room, desc->params[i].name);
         if (desc->params[i].align_bytes == 0) kernel->params[i].align_bytes = 1;
-        if (!rdo_param_is_buffer(&desc->params[i])) kernel->values_bytes += rdo_param_room(&desc->params[i]);
+        if (rdo_param_is_buffer(&desc->params[i])) kernel->buffer_count++;
+        else kernel->values_bytes += rdo_param_room(&desc->params[i]);
     }
     return kernel;
 }

@@ -15,6 +15,7 @@ typedef struct rdo_kernel {
     char *name;
     rondo_param *params; /* names point into this object's own memory; no alignment is 0 */
     uint32_t param_count;
+    uint32_t buffer_count; /* parameters that are buffers */
     uint32_t values_bytes; /* of all value parameters, each with its room */
     bool can_fail;
 } rdo_kernel;

@@ -39,8 +39,8 @@ bool rdo_op_is_nothing(const rdo_op *op) {
 
 rdo_op *rdo_op_copy(rdo_arena *arena, const rdo_op *op) {
     uint32_t values = op->kind == RONDO_NODE_LAUNCH ? op->kernel->param_count : 0;
-    rdo_op *copy = rdo_op_new(arena, op->kind, op->access_count, values, op->label);
-    if (copy == NULL) return NULL;
+    rdo_op *copy = rdo_op_new(arena, op->kind, op->access_count, values);
+    if (copy == NULL || !rdo_op_set_label(arena, copy, op->label)) return NULL;
     for (uint32_t i = 0; i < op->access_count; i++) copy->accesses[i] = op->accesses[i];
     for (uint32_t i = 0; i < values; i++) copy->values[i] = op->values[i];
     const rdo_op fresh = *copy;

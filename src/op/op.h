@@ -115,21 +115,26 @@ const char *rdo_op_name(rondo_node_kind kind);
 /* Whether the op would do nothing at all [W5]. */
 bool rdo_op_is_nothing(const rdo_op *op);
 
-/* An op in `arena` with room for its accesses and, if it is a launch, for `value_count` values, and with a copy of the
- * label, which may be NULL; the rest is up to the caller. All but the label is in one piece: what is played together
- * lies together. NULL without memory. */
-static inline rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count,
-                                 const char *label) {
-    size_t accesses_bytes = access_count * sizeof(rdo_access);
-    rdo_op *op = rdo_arena_take(arena, sizeof *op + accesses_bytes + value_count * sizeof(void *));
+static inline size_t rdo_op_bytes(uint32_t access_count, uint32_t value_count) {
+    return sizeof(rdo_op) + access_count * sizeof(rdo_access) + value_count * sizeof(void *);
+}
+
+/* An op in `arena` with room for its accesses and, if it is a launch, for `value_count` values; no label, and the rest
+ * is up to the caller. It is one piece: what is played together lies together. NULL without memory. */
+static inline rdo_op *rdo_op_new(rdo_arena *arena, rondo_node_kind kind, uint32_t access_count, uint32_t value_count) {
+    rdo_op *op = rdo_arena_take(arena, rdo_op_bytes(access_count, value_count));
     if (RDO_UNLIKELY(op == NULL)) return NULL;
     op->kind = kind;
     op->access_count = access_count;
     op->accesses = (rdo_access *)(op + 1);
-    op->label = label;
+    op->label = NULL;
     if (kind == RONDO_NODE_LAUNCH) op->values = (const void **)(void *)(op->accesses + access_count);
-    if (label != NULL) op->label = rdo_arena_copy(arena, label, strlen(label) + 1);
-    return op->label == NULL && label != NULL ? NULL : op;
+    return op;
+}
+/* Gives it the label, which may be NULL, copied. False without memory. */
+static inline bool rdo_op_set_label(rdo_arena *arena, rdo_op *op, const char *label) {
+    op->label = label != NULL ? rdo_arena_copy(arena, label, strlen(label) + 1) : NULL;
+    return label == NULL || op->label != NULL;
 }
 /* A copy of the op, and of everything it points to but objects with counts of their own, in `arena`; NULL
  * without memory. Value bytes are not copied: the caller puts them where it wants them. */

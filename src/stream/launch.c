@@ -2,20 +2,11 @@
  * any other operation.
  *
  * The short way is what most launches are: all memory at home, all arguments plainly good, no claim, nobody waiting, no
- * window but the caller's own. It decides nothing by itself: wherever anything else could matter it gives up before
- * anything happened, and the long way takes over. */
+ * window but the caller's own. It walks the arguments once, straight into what is played or kept. It decides nothing by
+ * itself: wherever anything else could matter it gives up before anything happened, and the long way takes over. */
 #include "base/check.h"
 #include "op/args.h"
 #include "stream/submit.h"
-
-/* A launch being put together. */
-typedef struct quick {
-    rondo_place places[RONDO_MAX_PARAMS];
-    const void *values[RONDO_MAX_PARAMS];
-    rdo_memory *memories[RONDO_MAX_PARAMS]; /* of the buffers, in the order of the parameters */
-    uint32_t buffers;
-    const rondo_arg *args;
-} quick;
 
 /* Wraps around if the span begins behind the end, which then is no size that fits. */
 static inline uint64_t size_of(const rdo_memory *memory, const rondo_arg *arg) {
@@ -32,31 +23,8 @@ static inline rdo_memory *plain_buffer(const rdo_store *own, const rondo_param *
     return RDO_LIKELY(good) ? memory : NULL;
 }
 
-/* The same allocation twice may be an overlap. */
-static inline bool is_among(rdo_memory *const *memories, uint32_t count, const rdo_memory *memory) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (memories[i] == memory) return true;
-    }
-    return false;
-}
-
-static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kernel *kernel, const rondo_arg *args) {
-    const rondo_param *param = kernel->params;
-    uint32_t count = kernel->param_count, buffers = 0;
-    for (uint32_t i = 0; i < count; i++, param++, args++) {
-        if (!rdo_param_is_buffer(param)) {
-            if (RDO_UNLIKELY(args->value == NULL || args->value_bytes != param->size_bytes)) return false;
-            q->values[i] = args->value;
-            continue;
-        }
-        rdo_memory *memory = plain_buffer(own, param, args);
-        if (RDO_UNLIKELY(memory == NULL || is_among(q->memories, buffers, memory))) return false;
-        q->places[i] = (rondo_place){memory->place.page, memory->place.offset_bytes + args->span.offset_bytes};
-        q->values[i] = NULL;
-        q->memories[buffers++] = memory;
-    }
-    q->buffers = buffers;
-    return true;
+static inline bool plain_value(const rondo_param *param, const rondo_arg *arg) {
+    return RDO_LIKELY(arg->value != NULL && arg->value_bytes == param->size_bytes);
 }
 
 static inline bool plain_grid(const rondo_grid *grid) {
@@ -66,53 +34,12 @@ static inline bool plain_grid(const rondo_grid *grid) {
     return items != 0;
 }
 
-static inline void fill_access(rdo_access *access, const rdo_kernel *kernel, uint32_t param, const rondo_arg *arg,
-                               rdo_memory *memory) {
-    rdo_access_fill(access, memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
-                    (uint32_t)kernel->params[param].kind);
-    access->param = (uint16_t)param;
-}
-
 /* A launch in the middle of its way, seen as any other call: for what is out of the ordinary. The short way itself does
  * without, since what is stored before a lock is taken or given back delays that. */
 static void make_call(rdo_call *call, rdo_stream *stream, const rdo_kernel *kernel, const char *label) {
     rdo_call_fill(call, stream, "rondo_launch", label);
     call->where.kernel = kernel != NULL ? kernel->name : NULL;
     if (rdo_window_is_recording(&call->queue->window)) rdo_call_enter_window(call);
-}
-
-/* The same as an op; `accesses` has room for its own. */
-static rdo_op op_of(const char *label, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
-                    rdo_access *accesses) {
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
-    op.accesses = accesses;
-    for (uint32_t i = 0; i < kernel->param_count; i++) {
-        if (!rdo_param_is_buffer(&kernel->params[i])) continue;
-        fill_access(&accesses[op.access_count], kernel, i, &q->args[i], q->memories[op.access_count]);
-        op.access_count++;
-    }
-    return op;
-}
-
-/* It was played, and did not end well. */
-RDO_OUT_OF_LINE rondo_status finish(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
-                                    const quick *q, rondo_backend_result result,
-                                    const rondo_backend_outcome *outcome) {
-    rdo_access accesses[RONDO_MAX_PARAMS];
-    rdo_op op = op_of(label, kernel, grid, q, accesses);
-    rdo_call call;
-    make_call(&call, stream, kernel, label);
-    return rdo_finish_played(&call, &op, result, outcome);
-}
-
-/* There was no memory to record it. */
-static rondo_status refuse(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
-                           const quick *q) {
-    rdo_access accesses[RONDO_MAX_PARAMS];
-    rdo_op op = op_of(label, kernel, grid, q, accesses);
-    rdo_call call;
-    make_call(&call, stream, kernel, label);
-    return rdo_refuse_to_record(&call, &op);
 }
 
 /* ---- recording ---- */
@@ -124,21 +51,35 @@ static inline const uint8_t *last_values(const rdo_window *window, const rdo_ker
     return block != NULL && block->size_bytes == kernel->values_bytes ? block->bytes : NULL;
 }
 
-/* Fills in accesses and values of an op of the window. True if the window holds these and the kernel already. */
-static inline bool fill_op(rdo_window *window, rdo_op *op, const quick *q) {
+/* The same allocation twice may be an overlap. */
+static inline bool is_accessed(const rdo_access *accesses, const rdo_access *end, const rdo_memory *memory) {
+    for (; accesses < end; accesses++) {
+        if (accesses->memory == memory) return true;
+    }
+    return false;
+}
+
+/* Fills in accesses and values of an op of the window. False if anything about them is out of the ordinary. *out_known:
+ * the window holds these and the kernel already. */
+static inline bool fill_op(rdo_queue *queue, rdo_op *op, const rondo_arg *args, bool *out_known) {
+    rdo_window *window = &queue->window;
     const rdo_kernel *kernel = op->kernel;
     const uint8_t *kept = last_values(window, kernel);
+    rdo_access *access = op->accesses;
     bool known = *rdo_window_known_kernel(window, kernel) == kernel;
-    uint32_t done = 0;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const rondo_param *param = &kernel->params[i];
-        const rondo_arg *arg = &q->args[i];
+        const rondo_arg *arg = &args[i];
         if (rdo_param_is_buffer(param)) {
-            RDO_ASSERT(done < q->buffers);
-            rdo_access *access = &op->accesses[done];
+            rdo_memory *memory = plain_buffer(&queue->store, param, arg);
+            if (RDO_UNLIKELY(memory == NULL || is_accessed(op->accesses, access, memory))) return false;
+            rdo_access_fill(access, memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
+                            (uint32_t)param->kind);
+            access->param = (uint16_t)i;
             op->values[i] = NULL;
-            fill_access(access, kernel, i, arg, q->memories[done++]);
-            known &= rdo_window_knows(window, access);
+            known &= rdo_window_knows(window, access++);
+        } else if (!plain_value(param, arg)) {
+            return false;
         } else if (kept != NULL && rdo_value_is_same(kept, arg->value, param->size_bytes)) {
             op->values[i] = kept;
             kept += rdo_param_room(param);
@@ -148,7 +89,8 @@ static inline bool fill_op(rdo_window *window, rdo_op *op, const quick *q) {
             known = false;
         }
     }
-    return known;
+    *out_known = known;
+    return true;
 }
 
 /* Whether no input can have a claim, and no work of other streams is under way on this queue's memory. */
@@ -164,28 +106,115 @@ static rondo_status record(rdo_stream *stream, const char *label, rdo_op *op) {
     return rdo_record_placed(&call, op, true);
 }
 
+/* There is no memory to record it; but what is wrong with it comes first. */
+static rondo_status refuse(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                           const rondo_arg *args) {
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    const void *values[RONDO_MAX_PARAMS];
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
+    rdo_call call;
+    make_call(&call, stream, kernel, label);
+    rondo_status status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args,
+                                          kernel->param_count, accesses, values);
+    return status == RONDO_OK ? rdo_refuse_to_record(&call, &op) : rdo_refuse(&call, &op, status);
+}
+
 /* The launch as an op of the caller's window, made where it stays. The device lock is needed only for what the window
- * does not hold yet. */
-RDO_OUT_OF_LINE rondo_status keep(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
-                                  const quick *q) {
+ * does not hold yet. False, and nothing happened, if its arguments are out of the ordinary. */
+RDO_OUT_OF_LINE bool keep(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                          const rondo_arg *args, rondo_status *out_status) {
     rdo_queue *queue = stream->queue;
     rdo_window *window = &queue->window;
+    bool known;
     rdo_window_note_refusal(window);
-    rdo_op *op = rdo_op_new(&window->arena, RONDO_NODE_LAUNCH, q->buffers, kernel->param_count, label);
-    if (RDO_UNLIKELY(op == NULL)) return refuse(stream, label, kernel, grid, q);
+    rdo_op *op = rdo_op_new(&window->arena, RONDO_NODE_LAUNCH, kernel->buffer_count, kernel->param_count);
+    if (RDO_UNLIKELY(op == NULL)) {
+        *out_status = refuse(stream, label, kernel, grid, args);
+        return true;
+    }
     op->kernel = kernel;
     op->grid.x = grid->x;
     op->grid.y = grid->y;
     op->grid.z = grid->z;
     op->own_values = 0;
-    bool known = fill_op(window, op, q) && is_undisturbed(queue) && window->ops.count < window->ops.capacity;
-    if (RDO_UNLIKELY(!known)) return record(stream, label, op);
-    window->ops.data[window->ops.count++] = op;
-    rdo_count_own(&queue->recorded);
-    return RONDO_OK;
+    if (RDO_UNLIKELY(!fill_op(queue, op, args, &known))) {
+        rdo_arena_untake(&window->arena, op, rdo_op_bytes(kernel->buffer_count, kernel->param_count));
+        return false;
+    }
+    bool labelled = rdo_op_set_label(&window->arena, op, label);
+    if (RDO_LIKELY(known && labelled && is_undisturbed(queue) && window->ops.count < window->ops.capacity)) {
+        window->ops.data[window->ops.count++] = op;
+        rdo_count_own(&queue->recorded);
+        *out_status = RONDO_OK;
+    } else {
+        *out_status = labelled ? record(stream, label, op) : refuse(stream, label, kernel, grid, args);
+    }
+    return true;
 }
 
 /* ---- playing ---- */
+
+/* A launch being put together. */
+typedef struct quick {
+    rondo_place places[RONDO_MAX_PARAMS];
+    const void *values[RONDO_MAX_PARAMS];
+    rdo_memory *memories[RONDO_MAX_PARAMS]; /* of the buffers, in the order of the parameters */
+    const rondo_arg *args;
+} quick;
+
+static inline bool is_among(rdo_memory *const *memories, uint32_t count, const rdo_memory *memory) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (memories[i] == memory) return true;
+    }
+    return false;
+}
+
+static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kernel *kernel, const rondo_arg *args) {
+    const rondo_param *param = kernel->params;
+    uint32_t count = kernel->param_count, buffers = 0;
+    q->args = args;
+    for (uint32_t i = 0; i < count; i++, param++, args++) {
+        if (!rdo_param_is_buffer(param)) {
+            if (RDO_UNLIKELY(!plain_value(param, args))) return false;
+            q->values[i] = args->value;
+            continue;
+        }
+        rdo_memory *memory = plain_buffer(own, param, args);
+        if (RDO_UNLIKELY(memory == NULL || is_among(q->memories, buffers, memory))) return false;
+        q->places[i] = (rondo_place){memory->place.page, memory->place.offset_bytes + args->span.offset_bytes};
+        q->values[i] = NULL;
+        q->memories[buffers++] = memory;
+    }
+    return true;
+}
+
+/* The launch as an op; `accesses` has room for its own. */
+static rdo_op op_of(const char *label, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
+                    rdo_access *accesses) {
+    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
+    op.accesses = accesses;
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        if (!rdo_param_is_buffer(&kernel->params[i])) continue;
+        const rondo_span *span = &q->args[i].span;
+        rdo_memory *memory = q->memories[op.access_count];
+        rdo_access *access = &accesses[op.access_count++];
+        rdo_access_fill(access, memory, span->buffer.id, span->offset_bytes, size_of(memory, &q->args[i]),
+                        (uint32_t)kernel->params[i].kind);
+        access->param = (uint16_t)i;
+    }
+    return op;
+}
+
+/* It was played, and did not end well. */
+RDO_OUT_OF_LINE rondo_status finish(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
+                                    const quick *q, rondo_backend_result result,
+                                    const rondo_backend_outcome *outcome) {
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    rdo_op op = op_of(label, kernel, grid, q, accesses);
+    rdo_call call;
+    make_call(&call, stream, kernel, label);
+    return rdo_finish_played(&call, &op, result, outcome);
+}
 
 /* Runs the launch, unless a claim or another queue could matter. */
 static inline bool play(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
@@ -227,15 +256,12 @@ RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kerne
     quick q;
     rdo_queue *queue = stream->queue;
     if (RDO_UNLIKELY(kernel == NULL || kernel->books != &queue->engine->books)) return false;
-    q.args = args;
-    if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL)) return false;
-    if (RDO_UNLIKELY(!plain_grid(grid) || !add_arguments(&q, &queue->store, kernel, args))) return false;
-    if (RDO_LIKELY(!rdo_window_is_recording(&queue->window))) {
-        return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, &q, out_status);
+    if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL || !plain_grid(grid))) return false;
+    if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window))) {
+        return rdo_window_owner(&queue->window) == stream->id && keep(stream, label, kernel, grid, args, out_status);
     }
-    if (rdo_window_owner(&queue->window) != stream->id) return false;
-    *out_status = keep(stream, label, kernel, grid, &q);
-    return true;
+    if (RDO_UNLIKELY(!add_arguments(&q, &queue->store, kernel, args))) return false;
+    return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, &q, out_status);
 }
 
 RDO_OUT_OF_LINE rondo_status launch_carefully(rdo_stream *stream, const char *label, const void *handle,

@@ -34,11 +34,6 @@ static uint64_t estimated_ps(const struct rdo_cpu_launch *launch) {
     return __builtin_mul_overflow(item_ps, launch->items, &ps) ? UINT64_MAX : ps;
 }
 
-bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch) {
-    uint64_t ps = estimated_ps(launch);
-    return launch->call.last == 1 || (ps != 0 && ps < SHARE_PS / 2 && launch->items < TIMED_ITEMS);
-}
-
 static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
     if (ps != 0) {
         return ps >= SHARE_PS;

@@ -89,6 +89,12 @@ static inline void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *cons
     out_launch->call.failed = NULL;
 }
 
+/* Known to be far too small to be shared. */
+static inline bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch) {
+    uint64_t small_items = atomic_load_explicit(&launch->kernel->small_items, memory_order_relaxed);
+    return launch->call.last == 1 || launch->items < small_items / 2;
+}
+
 /* memory.c */
 void *rdo_cpu_alloc(size_t size_bytes); /* cleared */
 void *rdo_cpu_alloc_raw(size_t size_bytes); /* the same, not cleared: for what is large and filled at once */
@@ -109,7 +115,6 @@ struct rdo_cpu_cost rdo_cpu_estimate_bytes(const rondo_backend_op *op); /* copy,
 rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_result result, uint32_t reason,
                                   const char *message);
 struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch);
-bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch); /* known to be too small to share */
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome);
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
