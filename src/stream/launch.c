@@ -34,6 +34,14 @@ static inline bool plain_grid(const rondo_grid *grid) {
     return items != 0;
 }
 
+/* `index` is that of the parameter. */
+static inline void fill_access(rdo_access *access, const rondo_param *param, uint32_t index, const rondo_arg *arg,
+                               rdo_memory *memory) {
+    rdo_access_fill(access, memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
+                    (uint32_t)param->kind);
+    access->param = (uint16_t)index;
+}
+
 /* A launch in the middle of its way, seen as any other call: for what is out of the ordinary. The short way itself does
  * without, since what is stored before a lock is taken or given back delays that. */
 static void make_call(rdo_call *call, rdo_stream *stream, const rdo_kernel *kernel, const char *label) {
@@ -73,9 +81,7 @@ static inline bool fill_op(rdo_queue *queue, rdo_op *op, const rondo_arg *args, 
         if (rdo_param_is_buffer(param)) {
             rdo_memory *memory = plain_buffer(&queue->store, param, arg);
             if (RDO_UNLIKELY(memory == NULL || is_accessed(op->accesses, access, memory))) return false;
-            rdo_access_fill(access, memory, arg->span.buffer.id, arg->span.offset_bytes, size_of(memory, arg),
-                            (uint32_t)param->kind);
-            access->param = (uint16_t)i;
+            fill_access(access, param, i, arg, memory);
             op->values[i] = NULL;
             known &= rdo_window_knows(window, access++);
         } else if (!plain_value(param, arg)) {
@@ -195,12 +201,8 @@ static rdo_op op_of(const char *label, rdo_kernel *kernel, const rondo_grid *gri
     op.accesses = accesses;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         if (!rdo_param_is_buffer(&kernel->params[i])) continue;
-        const rondo_span *span = &q->args[i].span;
-        rdo_memory *memory = q->memories[op.access_count];
-        rdo_access *access = &accesses[op.access_count++];
-        rdo_access_fill(access, memory, span->buffer.id, span->offset_bytes, size_of(memory, &q->args[i]),
-                        (uint32_t)kernel->params[i].kind);
-        access->param = (uint16_t)i;
+        fill_access(&accesses[op.access_count], &kernel->params[i], i, &q->args[i], q->memories[op.access_count]);
+        op.access_count++;
     }
     return op;
 }

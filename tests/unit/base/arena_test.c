@@ -37,6 +37,18 @@ static void a_cleared_arena_can_be_used_again(void **state) {
     }
 }
 
+static void what_was_taken_last_can_be_given_back(void **state) {
+    rdo_arena arena = {0};
+    (void)state;
+    assert_non_null(rdo_arena_take(&arena, 100));
+    const rdo_arena before = arena;
+    for (size_t size = 0; size < 40; size++) {
+        rdo_arena_untake(&arena, rdo_arena_take(&arena, size), size);
+        assert_memory_equal(&arena, &before, sizeof arena);
+    }
+    rdo_arena_clear(&arena);
+}
+
 /* [C7] */
 static void a_copy_is_a_copy(void **state) {
     rdo_arena arena = {0};
@@ -103,6 +115,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_aligned_and_do_not_overlap),
         cmocka_unit_test(a_cleared_arena_can_be_used_again),
+        cmocka_unit_test(what_was_taken_last_can_be_given_back),
         cmocka_unit_test(a_copy_is_a_copy),
         cmocka_unit_test(blocks_grow_up_to_a_limit),
         cmocka_unit_test(a_large_block_fills_its_huge_pages),

@@ -204,6 +204,25 @@ static void a_launch_that_finds_no_memory_for_its_label_dooms(void **state) {
     close_scene(&s);
 }
 
+/* [E3] [W1] Nobody is helped by more memory for a launch that would be refused then. */
+static void what_is_wrong_with_a_launch_comes_before_missing_memory(void **state) {
+    (void)state;
+    scene s = open_scene();
+    rondo_arg behind = rondo_arg_span(rondo_slice(s.x, WORDS * 8, 8));
+    begin_window(s.a);
+    starve(0, true);
+    rondo_status wrong = rondo_launch(s.a, s.k.bump, rondo_grid_1d(WORDS), &behind, 1, NULL);
+    rondo_status right = launch_bump(s.a, &s.k, s.x);
+    feed();
+    expect(wrong, RONDO_RANGE);
+    expect(right, RONDO_NO_HOST_MEMORY);
+    rondo_graph *graph = NULL;
+    expect(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
+    uint64_t one = 1;
+    OK(rondo_fill(s.a, rondo_whole(s.x), &one, 8, NULL));
+    close_scene(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #if RDO_CHECKS
@@ -215,6 +234,7 @@ int main(void) {
         cmocka_unit_test(a_launch_is_recorded_while_another_queue_works_on_its_memory),
         cmocka_unit_test(a_launch_is_recorded_after_queued_work_of_its_queue),
         cmocka_unit_test(a_launch_that_finds_no_memory_for_its_label_dooms),
+        cmocka_unit_test(what_is_wrong_with_a_launch_comes_before_missing_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
