@@ -37,7 +37,7 @@ static void set_spoiled(replay *r, const rdo_op *op, uint64_t failure) {
         const rdo_access *access = &op->accesses[i];
         if (!rdo_access_writes(access)) continue;
         for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
-            uint64_t low = rdo_access_base(access) + access->low + row * access->pitch;
+            uint64_t low = access->address + access->low + row * access->pitch;
             bool done = failure != 0 ? rdo_ranges_set(&r->spoiled, low, low + access->row_bytes, failure, 0)
                                      : rdo_ranges_remove(&r->spoiled, low, low + access->row_bytes);
             if (!done && failure != 0) r->lost_to = failure;
@@ -52,7 +52,7 @@ static uint64_t spoiled_input(const replay *r, const rdo_op *op, rdo_bytes *out_
         if (!rdo_access_reads(access)) continue;
         for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++) {
             uint64_t low = access->low + row * access->pitch;
-            uint64_t base = rdo_access_base(access);
+            uint64_t base = access->address;
             const rdo_range *found = rdo_ranges_find(&r->spoiled, base + low, base + low + access->row_bytes);
             if (found == NULL) continue;
             *out_needed = (rdo_bytes){access->id, low, low + access->row_bytes};

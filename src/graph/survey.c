@@ -130,7 +130,7 @@ static bool visit_bytes(walker *w, uint64_t low, uint64_t high, const rdo_access
 }
 
 static bool visit_rows(walker *w, const rdo_access *access, visit_fn visit) {
-    uint64_t low = rdo_access_base(access) + access->low;
+    uint64_t low = access->address + access->low;
     for (uint64_t row = 0; access->row_bytes != 0 && row < access->rows; row++, low += access->pitch) {
         if (!visit_bytes(w, low, low + access->row_bytes, access, visit)) return false;
     }
@@ -139,7 +139,7 @@ static bool visit_rows(walker *w, const rdo_access *access, visit_fn visit) {
 
 /* The only piece of the access, if it was visited lately; else NULL. */
 static inline piece *find_only(walker *w, const rdo_access *access) {
-    uint64_t low = rdo_access_base(access) + access->low;
+    uint64_t low = access->address + access->low;
     return access->rows == 1 ? find_recent(w, low, low + access->row_bytes) : NULL;
 }
 
@@ -291,10 +291,10 @@ static bool note_empty(walker *w, const rdo_access *access) {
     rdo_extent_list *empties = &w->survey->empties;
     if (!note_allocation(w, access)) return false;
     if (access->page == NULL) return true;
-    bool again = empties->count != 0 && empties->data[empties->count - 1].low == rdo_access_base(access);
+    bool again = empties->count != 0 && empties->data[empties->count - 1].low == access->address;
     if (again) return true;
     if (!RDO_LIST_GROW(empties)) return false;
-    empties->data[empties->count++] = (rdo_extent){rdo_access_base(access), rdo_access_base(access) + 1};
+    empties->data[empties->count++] = (rdo_extent){access->address, access->address + 1};
     return true;
 }
 

@@ -313,7 +313,7 @@ static bool lies_on_temporary(const updating *u, uint64_t count, const rdo_memor
         for (uint32_t i = 0; i < op->access_count; i++) {
             const rdo_access *access = &op->accesses[i];
             if (!rdo_access_writes(access) || access->row_bytes == 0 || access->id == memory->id) continue;
-            uint64_t base = rdo_access_base(access);
+            uint64_t base = access->address;
             if (base + access->low < high && low < base + rdo_access_high(access)) return true;
         }
     }

@@ -72,7 +72,7 @@ static void *host_pointer(const rdo_access *access) {
     if (access->host) return host_bytes(access);
     const rdo_books *books = access->page->books;
     char *page = books->backend->host_address(books->device, access->page->handle);
-    return page != NULL ? page + access->offset + access->low : NULL;
+    return page != NULL ? page + rdo_access_place(access).offset_bytes : NULL;
 }
 
 static void resolve_transfer(const rdo_op *op, rondo_backend_op *out) {

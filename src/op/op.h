@@ -33,7 +33,7 @@ typedef struct rdo_access {
      * whose lock keeps it in place; for other memory only from rdo_op_locate on. */
     uint32_t slice;
     rdo_page *page;     /* NULL: an allocation of no bytes */
-    uint64_t offset;    /* of the allocation in the page */
+    uint64_t address;   /* of the allocation's first byte in the device's flat address space; 0 if it has no bytes */
 } rdo_access;
 
 /* One past the last byte. */
@@ -47,12 +47,10 @@ static inline bool rdo_access_writes(const rdo_access *access) {
     return (access->mode & RONDO_WRITES) != 0;
 }
 
-/* The allocation's first byte in the device's flat address space. */
-static inline uint64_t rdo_access_base(const rdo_access *access) {
-    return access->page != NULL ? access->page->address + access->offset : 0;
-}
 static inline rondo_place rdo_access_place(const rdo_access *access) {
-    return access->page != NULL ? (rondo_place){access->page->handle, access->offset + access->low} : (rondo_place){0};
+    const rdo_page *page = access->page;
+    if (page == NULL) return (rondo_place){0};
+    return (rondo_place){page->handle, access->address - page->address + access->low};
 }
 /* Pages never change hands; an allocation of no bytes has only its record to ask. */
 static inline rdo_store *rdo_access_home(const rdo_access *access) {
@@ -145,7 +143,7 @@ static inline void rdo_access_locate(rdo_access *access) {
     const rdo_memory *memory = access->memory;
     access->page = memory->page;
     access->slice = memory->slice;
-    access->offset = memory->place.offset_bytes;
+    access->address = memory->address;
     access->host = memory->host;
 }
 

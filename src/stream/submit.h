@@ -51,7 +51,7 @@ void rdo_skip(rdo_engine *engine, const rdo_op *op, const rdo_where *where, cons
 
 /* From the first byte that an access touches to one past the last. */
 static inline rdo_extent rdo_access_extent(const rdo_access *access) {
-    uint64_t base = rdo_access_base(access);
+    uint64_t base = access->address;
     return (rdo_extent){base + access->low, base + rdo_access_high(access)};
 }
 

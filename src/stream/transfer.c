@@ -156,7 +156,7 @@ rondo_status rdo_map(rdo_call *call, rondo_span span, rondo_access_mode mode, vo
     } else {
         status = enter_mapping(call, &access);
     }
-    if (status == RONDO_OK) *out_data = page + access.offset + access.low;
+    if (status == RONDO_OK) *out_data = page + rdo_access_place(&access).offset_bytes;
     rdo_lock_give(&books->lock);
     return status;
 }

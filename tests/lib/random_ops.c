@@ -7,7 +7,9 @@ static void make_memory(random_ops *r, size_t i) {
     memory->page = &r->pages[i % 2];
     memory->page->store = &r->homes[i % 2];
     memory->size = RANDOM_BYTES;
-    memory->address = memory->place.offset_bytes = RANDOM_APART * (i + 1);
+    memory->page->address = 32 * (i % 2);
+    memory->address = RANDOM_APART * (i + 1);
+    memory->place.offset_bytes = memory->address - memory->page->address;
 }
 
 static void make_access(random_ops *r, rdo_access *access) {
@@ -58,7 +60,7 @@ void random_ops_make(random_ops *r) {
 
 static bool touches(const rdo_access *access, uint64_t address) {
     for (uint64_t row = 0; row < access->rows; row++) {
-        uint64_t low = rdo_access_base(access) + access->low + row * access->pitch;
+        uint64_t low = access->address + access->low + row * access->pitch;
         if (address >= low && address < low + access->row_bytes) return true;
     }
     return false;

@@ -450,7 +450,7 @@ static bool same_live_in(const rdo_bytes_list *list, const rdo_ranges *expected)
 
 /* Notes the bytes of one access; false for one that nothing guards. */
 static bool survey(const rdo_access *access, rdo_ranges *read, rdo_ranges *written, rdo_ranges *live_in) {
-    uint64_t base = rdo_access_base(access), low = base + access->low, high = base + rdo_access_high(access);
+    uint64_t base = access->address, low = base + access->low, high = base + rdo_access_high(access);
     if (rdo_access_reads(access)) {
         (void)rdo_ranges_set(read, low, high, 1, 0);
         if (!rdo_ranges_cover(written, low, high)) (void)rdo_ranges_set(live_in, low, high, 1, 0);

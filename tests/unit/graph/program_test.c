@@ -34,7 +34,8 @@ static uint64_t check_node(const rondo_backend_nodes *nodes, uint64_t node, cons
     assert_ptr_equal(asked.kernel, op->kernel->loaded);
     assert_ptr_equal(asked.places, places);
     for (uint32_t i = 0; i < op->access_count; i++) {
-        assert_int_equal(places[i].offset_bytes, op->accesses[i].offset + op->accesses[i].low);
+        const rdo_access *access = &op->accesses[i];
+        assert_int_equal(places[i].offset_bytes, access->address - access->page->address + access->low);
     }
     return asked.arg_count;
 }
@@ -243,7 +244,7 @@ static void what_a_node_reads_and_writes_itself_is_live_in(void **state) {
     r.count = 1;
     r.ops[0] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .host = &r.work, .accesses = r.accesses[0], .access_count = 2};
     const rdo_access write = {.memory = &r.memories[0], .id = 100, .low = 10, .row_bytes = 20, .rows = 1,
-                              .mode = RONDO_WRITES, .page = &r.pages[0], .offset = RANDOM_APART};
+                              .mode = RONDO_WRITES, .page = &r.pages[0], .address = r.memories[0].address};
     r.accesses[0][0] = r.accesses[0][1] = write;
     r.accesses[0][1].mode = RONDO_READS;
     assert_int_equal(make(&program), RONDO_BACKEND_DONE);
@@ -261,7 +262,7 @@ static void make_reading_one(void) {
     r.ops[0] = (rdo_op){.kind = RONDO_NODE_EVENT_RECORD, .event = &r.events[0], .accesses = r.accesses[0]};
     r.ops[1] = (rdo_op){.kind = RONDO_NODE_HOST_CALL, .host = &r.work, .accesses = r.accesses[1], .access_count = 1};
     r.accesses[1][0] = (rdo_access){.memory = &r.memories[0], .id = 100, .row_bytes = 8, .rows = 1,
-                                    .mode = RONDO_READS, .page = &r.pages[0], .offset = RANDOM_APART};
+                                    .mode = RONDO_READS, .page = &r.pages[0], .address = r.memories[0].address};
 }
 
 static void make_long_one(void) {

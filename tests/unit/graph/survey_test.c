@@ -124,7 +124,7 @@ static void a_wide_join_follows_each_node_once(void **state) {
     rdo_survey survey;
     (void)state;
     for (size_t i = 0; i < WIDE; i++) {
-        parts[i] = (rdo_access){.memory = &memory, .page = &page, .offset = 64, .mode = RONDO_WRITES};
+        parts[i] = (rdo_access){.memory = &memory, .page = &page, .address = page.address + 64, .mode = RONDO_WRITES};
         parts[i].low = 8 * i;
         parts[i].row_bytes = parts[i].pitch = 8;
         parts[i].rows = 1;
@@ -132,7 +132,7 @@ static void a_wide_join_follows_each_node_once(void **state) {
         list[i] = &ops[i];
     }
     for (size_t i = 0; i < 2; i++) {
-        whole[i] = (rdo_access){.memory = &memory, .page = &page, .offset = 64, .mode = RONDO_READS};
+        whole[i] = (rdo_access){.memory = &memory, .page = &page, .address = page.address + 64, .mode = RONDO_READS};
         whole[i].row_bytes = whole[i].pitch = 8 * (uint64_t)WIDE;
         whole[i].rows = 1;
     }

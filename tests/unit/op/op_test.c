@@ -110,14 +110,14 @@ static void locating_copies_the_place_from_the_record(void **state) {
         assert_int_equal(access->slice, memory->slice);
         assert_int_equal(access->host, i == 1);
         assert_ptr_equal(rdo_access_home(access), &f.bench.store);
-        assert_int_equal(rdo_access_base(access), memory->address);
+        assert_int_equal(access->address, memory->address);
         assert_ptr_equal(rdo_access_place(access).page, memory->place.page);
         assert_int_equal(rdo_access_place(access).offset_bytes, memory->place.offset_bytes + access->low);
     }
     rdo_access filled;
     rdo_access_fill(&filled, f.device, f.device->id, 16, 32, RONDO_WRITES);
     assert_true(filled.low == 16 && filled.row_bytes == 32 && filled.rows == 1 && filled.pitch == 32);
-    assert_true(filled.page == f.device->page && rdo_access_base(&filled) == f.device->address && !filled.host);
+    assert_true(filled.page == f.device->page && filled.address == f.device->address && !filled.host);
     assert_int_equal(filled.mode, RONDO_WRITES);
     close_fixture(&f);
 }
