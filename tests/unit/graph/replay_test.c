@@ -358,6 +358,34 @@ static void bytes_written_anew_stay_spoiled_where_that_cannot_be_noted(void **st
     rondo_device_release(device);
 }
 
+static int fail_at_the_end_of_memory(void *user, const rondo_host_access *accesses, size_t count) {
+    (void)user, (void)accesses, (void)count;
+    starve(0, false);
+    return 1;
+}
+
+/* [R4] [T6] [E3] Then all that follows is lost to the failure, and no input is to blame for it. */
+static void without_memory_to_note_what_a_node_spoiled_the_rest_is_skipped(void **state) {
+    (void)state;
+    plain p = open_plain();
+    rondo_host_access parts[3];
+    for (uint64_t i = 0; i < 3; i++) parts[i] = (rondo_host_access){rondo_slice(p.x, 16 * i, 8), RONDO_WRITES, NULL};
+    rondo_skip skip;
+    OK(rondo_host_call(p.stream, fail_at_the_end_of_memory, NULL, NULL, parts, 3, "parts"));
+    OK(rondo_fill(p.stream, rondo_whole(p.y), "", 1, "independent"));
+    rondo_graph *graph = end(&p);
+    OK(rondo_graph_replay(graph, p.stream));
+    assert_int_equal(feed(), 1);
+    rondo_status failure = rondo_stream_sync(p.stream);
+    expect(failure, RONDO_KERNEL);
+    expect(rondo_span_status(rondo_whole(p.y)), RONDO_TAINTED);
+    assert_int_equal(rondo_fault_chain(failure, &skip, 1), 1);
+    assert_string_equal(skip.label, "independent");
+    assert_int_equal(skip.needed, 0);
+    assert_int_equal(skip.produced, p.y.id);
+    close_plain(&p, graph);
+}
+
 enum { LARGE_BYTES = 4096 };
 
 /* [R8] [E3] Also where it is the copy of a large value that there is no memory for. */
@@ -653,6 +681,7 @@ int main(void) {
         cmocka_unit_test(a_replay_of_a_neighbour_of_a_window_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),
         cmocka_unit_test(bytes_written_anew_stay_spoiled_where_that_cannot_be_noted),
+        cmocka_unit_test(without_memory_to_note_what_a_node_spoiled_the_rest_is_skipped),
         cmocka_unit_test(a_graph_that_finds_no_memory_to_be_appended_dooms_the_window),
         cmocka_unit_test(a_graph_of_the_parent_is_not_found_in_a_child),
         cmocka_unit_test(an_update_leaves_a_replay_that_runs_at_home_as_it_is),
