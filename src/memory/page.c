@@ -242,6 +242,7 @@ bool rdo_page_check(const rdo_page *page) {
         if (slice->spare || slice->offset != offset || slice->before != before) return false;
         if (slice->size == 0 && page->size != 0) return false;
         if (before != RDO_NO_SLICE && can_merge(&page->slices[before], slice, 0)) return false;
+        if (slice->window != 0 && slice->noted == slice->window && !slice->touched) return false;
         if (slice->owner != NULL && (slice->owner->page != page || slice->owner->slice != i)) return false;
         if (is_open(slice)) {
             if (slice->touched || slice->reused || slice->served) return false;

@@ -255,6 +255,12 @@ static void a_slice_can_be_given_to_a_window_again(void **state) {
     rdo_page_set_window(page, 0, 3);
     rdo_page_set_window(page, 0, 3);
     assert_int_equal(page->marked, 1);
+    page->slices[0].noted = 2;
+    assert_true(rdo_page_check(page));
+    page->slices[0].noted = 3; /* by that window, which marks what it notes */
+    assert_false(rdo_page_check(page));
+    page->slices[0].touched = true;
+    assert_true(rdo_page_check(page));
     rdo_page_set_window(page, 0, 0);
     assert_int_equal(page->marked, 0);
     rdo_page_delete(page);
