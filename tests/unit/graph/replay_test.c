@@ -229,6 +229,29 @@ static void a_node_that_fails_names_the_replay_its_kernel_and_its_place(void **s
     close_plain(&p, graph);
 }
 
+/* [T7] [T1] Through the nodes that needed these bytes, and no others. */
+static void a_chain_through_a_replay_follows_the_bytes_that_were_read(void **state) {
+    (void)state;
+    plain p = open_plain();
+    rondo_skip chain[3];
+    uint8_t bytes[64];
+    rondo_span read = rondo_slice(p.y, 192, 64);
+    OK(launch_fail(p.stream, &p.k, p.x));
+    OK(rondo_copy(p.stream, rondo_slice(p.y, 64, 64), rondo_slice(p.x, 128, 64), "first"));
+    OK(rondo_copy(p.stream, rondo_slice(p.y, 128, 64), rondo_slice(p.x, 128, 64), "another"));
+    OK(rondo_copy(p.stream, read, rondo_slice(p.y, 64, 64), "second"));
+    rondo_graph *graph = end(&p);
+    OK(rondo_graph_replay(graph, p.stream));
+    rondo_status status = rondo_read(p.stream, read, bytes, NULL);
+    expect(status, RONDO_TAINTED);
+    assert_int_equal(rondo_fault_chain(status, chain, 3), 2);
+    assert_string_equal(chain[0].label, "second");
+    assert_int_equal(chain[0].needed, p.y.id);
+    assert_string_equal(chain[1].label, "first");
+    assert_int_equal(chain[1].needed, p.x.id);
+    close_plain(&p, graph);
+}
+
 static uint64_t failures_of(const plain *p) {
     rondo_device_stats stats;
     OK(rondo_device_get_stats(p->device, &stats));
@@ -677,6 +700,7 @@ int main(void) {
         cmocka_unit_test(a_backend_is_never_asked_to_play_nothing),
         cmocka_unit_test(a_graph_on_memory_of_two_queues_waits_for_both),
         cmocka_unit_test(a_node_that_fails_names_the_replay_its_kernel_and_its_place),
+        cmocka_unit_test(a_chain_through_a_replay_follows_the_bytes_that_were_read),
         cmocka_unit_test(a_replay_whose_input_is_spoiled_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_of_a_neighbour_of_a_window_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),
