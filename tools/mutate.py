@@ -11,13 +11,17 @@ equivalent changes, stand in tests/mutation/survivors.txt, each with the reason 
 survivor makes this program fail, or, with --gate, more of them than it lets pass. The rate that counts is of those that
 are not equivalent; both are printed.
 
+Which changes are made follows from the seed and from each change by itself, so that whoever edits a line exchanges the
+changes of that line and no others: a sample that was sorted stays sorted.
+
 usage: mutate.py [--count N] [--seed S] [--file F ...] [--minutes M] [--gate P] [--list]
 """
 import argparse
+import collections
+import hashlib
 import json
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
@@ -116,6 +120,16 @@ def all_mutants(patterns):
             for number, line in code_lines(name):
                 for new in changes_of_line(line):
                     yield Mutant(name, number, line, new)
+
+
+def in_order_of(seed, mutants):
+    """The changes in the order in which the seed makes them, each at a place that the other ones do not move."""
+    seen, places = collections.Counter(), {}
+    for mutant in mutants:
+        key = mutant.key()
+        places[mutant] = hashlib.sha256(f"{seed}\n{key}\n{seen[key]}".encode()).digest()
+        seen[key] += 1
+    return sorted(mutants, key=places.get)
 
 
 # ---- the copy, and its tests ----
@@ -218,6 +232,13 @@ class Suite:
                 sys.exit(f"mutate: the test {name} fails without any change")
             self.limits[name] = 10 + 10 * (time.monotonic() - begin)
 
+    def passes(self, name):
+        """What takes too long runs once more: the machine may have been held up, which is nothing that a test saw."""
+        status = run(self.tests[name], self.limits[name], self.sanitized)
+        if status is None:
+            status = run(self.tests[name], self.limits[name], self.sanitized)
+        return status == 0
+
     def kills(self, path):
         """The test that notices a change of the file, with a star if a sanitizer helped, "" if none does; "invalid" if
         it does not compile."""
@@ -226,7 +247,7 @@ class Suite:
             if targets and run(["ninja", "-C", str(self.place), "-j", JOBS] + targets, 900) != 0:
                 return "invalid"
             for name in stage:
-                if run(self.tests[name], self.limits[name], self.sanitized) != 0:
+                if not self.passes(name):
                     return f"{name}*" if self.sanitized else name
         return ""
 
@@ -292,11 +313,12 @@ def main():
     parser.add_argument("--gate", type=float, default=100, help="percent of those not equivalent to be killed (100)")
     parser.add_argument("--list", action="store_true", help="list the changes and make none")
     options = parser.parse_args()
+    gone = known_survivors() - {mutant.key() for mutant in all_mutants(FILES)}
+    if gone:
+        sys.exit("mutate: listed as equivalent, but no possible change any more:\n  " + "\n  ".join(sorted(gone)))
     mutants = list(all_mutants(options.file or FILES))
-    possible = len(mutants)
-    random.Random(options.seed).shuffle(mutants)  # a shorter run makes the first changes of a longer one
-    chosen = mutants[:options.count]
-    print(f"{len(chosen)} of {possible} possible changes, seed {options.seed}", flush=True)
+    chosen = in_order_of(options.seed, mutants)[:options.count]  # a longer run makes those of a shorter one first
+    print(f"{len(chosen)} of {len(mutants)} possible changes, seed {options.seed}", flush=True)
     if options.list:
         print("\n".join(map(str, chosen)))
         return 0

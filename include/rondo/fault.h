@@ -36,7 +36,7 @@ typedef struct rondo_fault {
 /* One operation that did not run because its input was spoiled. */
 typedef struct rondo_skip {
     uint64_t stream_id;
-    uint64_t needed;                 /* memory id of the spoiled input */
+    uint64_t needed;                 /* memory id of the spoiled input, 0 if it could not be noted for want of memory */
     uint64_t produced;               /* memory id of the output that it therefore spoiled, 0 if none */
     char operation[RONDO_NAME_MAX];
     char kernel[RONDO_NAME_MAX];

@@ -3,8 +3,7 @@
 #include "base/check.h"
 
 void rdo_captures_init(rdo_captures *captures) {
-    *captures = (rdo_captures){0};
-    rdo_lock_init(&captures->lock, RDO_RANK_LEAF);
+    *captures = (rdo_captures){.lock = RDO_LOCK_INIT(RDO_RANK_LEAF)};
 }
 
 bool rdo_captures_phase(rdo_captures *captures, uint64_t stream_id, bool *out_recording) {

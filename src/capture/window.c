@@ -83,11 +83,6 @@ bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low,
 
 bool rdo_window_touch_new(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
     if (!rdo_window_is_recording(window) || page == NULL) return true;
-    if (page->slices[slice].noted == window->id) {
-        RDO_ASSERT(page->slices[slice].window == window->id); /* any other is known for good */
-        page->slices[slice].touched = true;
-        return true;
-    }
     if (!GROW(&window->touched, rdo_touch)) return false;
     page->slices[slice].noted = window->id;
     if (page->slices[slice].window == window->id) {

@@ -136,7 +136,7 @@ static inline bool rdo_window_record(rdo_window *window, rdo_memory *memory, uin
  * from outside the window is guarded from now on; one of the window itself is marked, so that the owner may still
  * reuse it. */
 static inline bool rdo_window_touch(rdo_window *window, uint64_t stream_id, rdo_page *page, uint32_t slice) {
-    bool known = page != NULL && page->slices[slice].noted == window->id && page->slices[slice].window != window->id;
+    bool known = page != NULL && page->slices[slice].noted == window->id;
     return known || rdo_window_touch_new(window, stream_id, page, slice);
 }
 /* The same by allocation, which is known from then on. */

@@ -376,7 +376,9 @@ size_t rondo_fault_describe(rondo_status status, char *text, size_t size_bytes) 
         for (size_t i = 0; i < count; i++) {
             rdo_text_add(&out, "  skipped: %s", chain[i].operation);
             add_place(&out, chain[i].kernel, chain[i].label, chain[i].stream_id, RONDO_NO_INDEX);
-            rdo_text_add(&out, ": it needed buffer %llu", (unsigned long long)chain[i].needed);
+            if (chain[i].needed != 0) {
+                rdo_text_add(&out, ": it needed buffer %llu", (unsigned long long)chain[i].needed);
+            }
             if (chain[i].produced != 0) {
                 rdo_text_add(&out, ", so buffer %llu was not written", (unsigned long long)chain[i].produced);
             }

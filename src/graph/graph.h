@@ -91,7 +91,7 @@ typedef struct rdo_program {
     rdo_engine *engine;
     rdo_op **ops;               /* of the graph, or, after an update of buffers, in this program's arena */
     uint64_t count;
-    rondo_backend_op *resolved; /* per node; kind 0 for events; NULL if the backend has graphs of its own */
+    rondo_backend_op *resolved; /* per node, of events unset; NULL if the backend has graphs of its own */
     rdo_host_frame **frames;    /* per host call, while the backend asks for them; NULL afterwards */
     rdo_arena arena;            /* the frames, and ops of an updated program */
     rdo_arena places;           /* what `resolved` points to */

@@ -1,6 +1,5 @@
 /* A graph's program: its nodes with memory resolved, and what follows from them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -56,7 +55,6 @@ static bool resolve_node(rdo_program *program, uint64_t node) {
     const stretch whole = {program, 0};
     const rdo_op *op = program->ops[node];
     rondo_place *places = NULL;
-    memset(&program->resolved[node], 0, sizeof program->resolved[node]);
     if (rdo_op_is_event(op)) return true;
     if (op->kind == RONDO_NODE_LAUNCH && op->kernel->param_count != 0) {
         places = rdo_arena_take(&program->places, op->kernel->param_count * sizeof *places);

@@ -136,7 +136,6 @@ static void swallow_next(rdo_page *page, uint32_t index) {
     slice->size += next->size;
     slice->after = next->after;
     slice->touched = slice->touched || next->touched;
-    slice->served = slice->served || next->served;
     page->slices[next->after].before = index;
     page->marked--;
     drop_entry(page, gone);
@@ -235,13 +234,14 @@ void rdo_page_coalesce_window(rdo_page *page, uint64_t window) {
 
 bool rdo_page_check(const rdo_page *page) {
     uint64_t offset = 0;
-    uint32_t used = 0, guarded = 0, marked = 0, before = RDO_NO_SLICE;
+    uint32_t used = 0, guarded = 0, marked = 0, before = RDO_NO_SLICE, entries = 1; /* the one that ends the lists */
     uint32_t open = page->slices[RDO_NO_SLICE].open.after, open_before = RDO_NO_SLICE;
     for (uint32_t i = 0; i != RDO_NO_SLICE; i = page->slices[i].after) {
         const rdo_slice *slice = &page->slices[i];
         if (slice->spare || slice->offset != offset || slice->before != before) return false;
         if (slice->size == 0 && page->size != 0) return false;
         if (before != RDO_NO_SLICE && can_merge(&page->slices[before], slice, 0)) return false;
+        if (slice->window != 0 && slice->noted == slice->window && !slice->touched) return false;
         if (slice->owner != NULL && (slice->owner->page != page || slice->owner->slice != i)) return false;
         if (is_open(slice)) {
             if (slice->touched || slice->reused || slice->served) return false;
@@ -254,8 +254,12 @@ bool rdo_page_check(const rdo_page *page) {
         marked += slice->window != 0;
         offset += slice->size;
         before = i;
+        entries++;
+    }
+    for (uint32_t i = page->spares; i != RDO_NO_SLICE; i = page->slices[i].after, entries++) {
+        if (!page->slices[i].spare) return false;
     }
     bool counts = used == page->used && guarded == page->guarded && marked == page->marked;
     bool listed = open == RDO_NO_SLICE && page->slices[RDO_NO_SLICE].open.before == open_before;
-    return offset == page->size && listed && counts;
+    return offset == page->size && listed && counts && entries == page->slice_count;
 }

@@ -20,6 +20,8 @@
  *  4. A used slice's owner names this page and slice.
  *  5. The open slices are linked in order of address, none is larger than `most_open`, and none is marked as touched,
  *     reused or served.
+ *  6. A slice of a window that noted it is marked as touched.
+ *  7. Each entry but RDO_NO_SLICE is either a slice, or marked as spare and listed as such.
  */
 #ifndef RDO_MEMORY_PAGE_H
 #define RDO_MEMORY_PAGE_H

@@ -93,6 +93,28 @@ static void claims_on_a_freed_buffer_end_with_the_last_graph_that_guards_it(stru
     CHECK_EQUAL(rondo_fault_live_count(), 0);
 }
 
+static rondo_status fill_a_temporary(rondo_stream *stream, void *user) {
+    rondo_buffer buffer = RONDO_NO_BUFFER;
+    (void)user;
+    rondo_status status = rondo_buffer_create(stream, 64, RONDO_USAGE_GENERAL, &buffer);
+    if (!status) status = fill_i32(stream, rondo_whole(buffer), 1, NULL);
+    rondo_buffer_release(buffer);
+    return status;
+}
+
+/* [M1] Only one-off memory goes straight back to the device; whoever records again finds the rest. */
+static void what_a_graph_leaves_stays_for_the_next_one(struct conform *t) {
+    uint64_t reserved[2];
+    for (int round = 0; round < 2; round++) {
+        rondo_graph *graph = NULL;
+        CHECK_OK(rondo_capture_step(t->stream, fill_a_temporary, NULL, &graph));
+        rondo_graph_release(graph);
+        reserved[round] = conform_report(t, RONDO_POOL_SMALL).reserved_bytes;
+        CHECK(reserved[round] != 0);
+    }
+    CHECK_EQUAL(reserved[1], reserved[0]);
+}
+
 /* [O1] Two devices side by side. */
 static void graphs_of_two_devices_share_nothing(struct conform *t) {
     struct house *h = build(t);
@@ -114,6 +136,7 @@ const struct conform_case conform_graph_teardown_cases[] = {
     CONFORM_CASE(a_graph_and_its_surroundings_may_go_in_any_order, NEEDS_NOTHING),
     CONFORM_CASE(releasing_twice_is_harmless, NEEDS_NOTHING),
     CONFORM_CASE(claims_on_a_freed_buffer_end_with_the_last_graph_that_guards_it, NEEDS_NOTHING),
+    CONFORM_CASE(what_a_graph_leaves_stays_for_the_next_one, NEEDS_NOTHING),
     CONFORM_CASE(graphs_of_two_devices_share_nothing, NEEDS_NOTHING),
     CONFORM_END,
 };

@@ -384,6 +384,19 @@ static void a_description_tells_everything_in_order(void **state) {
     expect_text(rdo_status_of(RONDO_DOOMED, (uint64_t)number), expected);
 }
 
+/* [E1] [T6] */
+static void a_skip_that_no_input_is_to_blame_for_names_none(void **state) {
+    char expected[512];
+    (void)state;
+    rondo_status root = raise_plain("out of memory");
+    note_skip(root, "scale", 0, 20);
+    (void)snprintf(expected, sizeof expected,
+                   "KERNEL #%llu in rondo_fill: out of memory\n"
+                   "  skipped: rondo_launch 'scale' (label 'l', stream 4), so buffer 20 was not written\n",
+                   (unsigned long long)rondo_status_number(root));
+    expect_text(root, expected);
+}
+
 /* [E1] */
 static void a_place_is_told_as_far_as_it_is_known(void **state) {
     static const struct { rdo_where where; const char *text; } cases[] = {
@@ -425,6 +438,16 @@ static void a_description_is_cut_to_the_room_given(void **state) {
 }
 
 /* ---- without memory ---- */
+
+/* [E3] Runs before all others, since later there may be stories whose room can be used again. */
+static void the_first_stories_need_no_memory(void **state) {
+    rondo_status first[2];
+    (void)state;
+    starve(0, true);
+    for (int i = 0; i < 2; i++) first[i] = raise_plain("first");
+    assert_int_equal(feed(), 0);
+    assert_true(is_kept(first[0]) && is_kept(first[1]));
+}
 
 /* [E3] Raising never fails: the newest failure is told at the cost of the oldest that nothing carries. */
 static void without_memory_the_oldest_story_makes_room(void **state) {
@@ -502,6 +525,7 @@ static void a_forked_child_can_tell_stories(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_stories_need_no_memory),
         cmocka_unit_test(a_failure_tells_its_own_story),
         cmocka_unit_test(what_is_unknown_is_empty_and_what_is_long_is_cut),
         cmocka_unit_test(what_has_no_story_says_so),
@@ -521,6 +545,7 @@ int main(void) {
         cmocka_unit_test(a_skip_without_outputs_or_with_very_many_is_kept),
         cmocka_unit_test(a_report_about_a_forgotten_failure_still_names_it),
         cmocka_unit_test(a_description_tells_everything_in_order),
+        cmocka_unit_test(a_skip_that_no_input_is_to_blame_for_names_none),
         cmocka_unit_test(a_place_is_told_as_far_as_it_is_known),
         cmocka_unit_test(a_description_is_cut_to_the_room_given),
         cmocka_unit_test(without_memory_the_oldest_story_makes_room),

@@ -229,6 +229,29 @@ static void a_node_that_fails_names_the_replay_its_kernel_and_its_place(void **s
     close_plain(&p, graph);
 }
 
+/* [T7] [T1] Through the nodes that needed these bytes, and no others. */
+static void a_chain_through_a_replay_follows_the_bytes_that_were_read(void **state) {
+    (void)state;
+    plain p = open_plain();
+    rondo_skip chain[3];
+    uint8_t bytes[64];
+    rondo_span read = rondo_slice(p.y, 192, 64);
+    OK(launch_fail(p.stream, &p.k, p.x));
+    OK(rondo_copy(p.stream, rondo_slice(p.y, 64, 64), rondo_slice(p.x, 128, 64), "first"));
+    OK(rondo_copy(p.stream, rondo_slice(p.y, 128, 64), rondo_slice(p.x, 128, 64), "another"));
+    OK(rondo_copy(p.stream, read, rondo_slice(p.y, 64, 64), "second"));
+    rondo_graph *graph = end(&p);
+    OK(rondo_graph_replay(graph, p.stream));
+    rondo_status status = rondo_read(p.stream, read, bytes, NULL);
+    expect(status, RONDO_TAINTED);
+    assert_int_equal(rondo_fault_chain(status, chain, 3), 2);
+    assert_string_equal(chain[0].label, "second");
+    assert_int_equal(chain[0].needed, p.y.id);
+    assert_string_equal(chain[1].label, "first");
+    assert_int_equal(chain[1].needed, p.x.id);
+    close_plain(&p, graph);
+}
+
 static uint64_t failures_of(const plain *p) {
     rondo_device_stats stats;
     OK(rondo_device_get_stats(p->device, &stats));
@@ -356,6 +379,34 @@ static void bytes_written_anew_stay_spoiled_where_that_cannot_be_noted(void **st
     rondo_stream_release(stream);
     expect_empty(device);
     rondo_device_release(device);
+}
+
+static int fail_at_the_end_of_memory(void *user, const rondo_host_access *accesses, size_t count) {
+    (void)user, (void)accesses, (void)count;
+    starve(0, false);
+    return 1;
+}
+
+/* [R4] [T6] [E3] Then all that follows is lost to the failure, and no input is to blame for it. */
+static void without_memory_to_note_what_a_node_spoiled_the_rest_is_skipped(void **state) {
+    (void)state;
+    plain p = open_plain();
+    rondo_host_access parts[3];
+    for (uint64_t i = 0; i < 3; i++) parts[i] = (rondo_host_access){rondo_slice(p.x, 16 * i, 8), RONDO_WRITES, NULL};
+    rondo_skip skip;
+    OK(rondo_host_call(p.stream, fail_at_the_end_of_memory, NULL, NULL, parts, 3, "parts"));
+    OK(rondo_fill(p.stream, rondo_whole(p.y), "", 1, "independent"));
+    rondo_graph *graph = end(&p);
+    OK(rondo_graph_replay(graph, p.stream));
+    assert_int_equal(feed(), 1);
+    rondo_status failure = rondo_stream_sync(p.stream);
+    expect(failure, RONDO_KERNEL);
+    expect(rondo_span_status(rondo_whole(p.y)), RONDO_TAINTED);
+    assert_int_equal(rondo_fault_chain(failure, &skip, 1), 1);
+    assert_string_equal(skip.label, "independent");
+    assert_int_equal(skip.needed, 0);
+    assert_int_equal(skip.produced, p.y.id);
+    close_plain(&p, graph);
 }
 
 enum { LARGE_BYTES = 4096 };
@@ -649,10 +700,12 @@ int main(void) {
         cmocka_unit_test(a_backend_is_never_asked_to_play_nothing),
         cmocka_unit_test(a_graph_on_memory_of_two_queues_waits_for_both),
         cmocka_unit_test(a_node_that_fails_names_the_replay_its_kernel_and_its_place),
+        cmocka_unit_test(a_chain_through_a_replay_follows_the_bytes_that_were_read),
         cmocka_unit_test(a_replay_whose_input_is_spoiled_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_of_a_neighbour_of_a_window_is_counted_as_a_failure),
         cmocka_unit_test(a_replay_that_found_no_memory_does_not_stop_the_next),
         cmocka_unit_test(bytes_written_anew_stay_spoiled_where_that_cannot_be_noted),
+        cmocka_unit_test(without_memory_to_note_what_a_node_spoiled_the_rest_is_skipped),
         cmocka_unit_test(a_graph_that_finds_no_memory_to_be_appended_dooms_the_window),
         cmocka_unit_test(a_graph_of_the_parent_is_not_found_in_a_child),
         cmocka_unit_test(an_update_leaves_a_replay_that_runs_at_home_as_it_is),

@@ -103,6 +103,36 @@ static void all_new_buffers_of_an_update_are_guarded_once(void **state) {
 }
 
 /* The last of as many parameters as there may be. */
+static rondo_buffer make_lasting(rondo_stream *stream) {
+    rondo_buffer buffer = RONDO_NO_BUFFER;
+    OK(rondo_buffer_create(stream, BYTES, RONDO_USAGE_LASTING, &buffer));
+    OK(rondo_fill(stream, rondo_whole(buffer), "", 1, NULL));
+    return buffer;
+}
+
+/* [R9] [P3] Lasting buffers have pages of their own, which come in no order. */
+static void new_buffers_on_several_pages_are_guarded_whatever_their_order(void **state) {
+    (void)state;
+    scene s = open_scene();
+    rondo_buffer on[2] = {make_lasting(s.stream), make_lasting(s.stream)};
+    for (int order = 0; order < 2; order++) {
+        const rondo_update updates[] = {rondo_update_span(0, "x", rondo_whole(on[order])),
+                                        rondo_update_span(1, "x", rondo_whole(on[order])),
+                                        rondo_update_span(1, "y", rondo_whole(on[1 - order]))};
+        OK(rondo_graph_update(s.graph, updates, 3));
+        OK(rondo_graph_replay(s.graph, s.stream));
+        for (int i = 0; i < 2; i++) assert_int_equal(graphs_of(on[i]), 1);
+        const rondo_update back[] = {rondo_update_span(0, "x", rondo_whole(s.x)),
+                                     rondo_update_span(1, "x", rondo_whole(s.x)),
+                                     rondo_update_span(1, "y", rondo_whole(s.y))};
+        OK(rondo_graph_update(s.graph, back, 3));
+        OK(rondo_graph_replay(s.graph, s.stream));
+        for (int i = 0; i < 2; i++) assert_int_equal(graphs_of(on[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) rondo_buffer_release(on[i]);
+    close_scene(&s);
+}
+
 static void last_native(const rondo_native_call *call) {
     uint64_t *x = call->args[0];
     for (uint64_t i = call->first; i < call->last; i++) memcpy(&x[i], call->args[RONDO_MAX_PARAMS - 1], 8);
@@ -334,6 +364,7 @@ int main(void) {
         cmocka_unit_test(a_refused_update_names_no_kernel_but_its_own),
         cmocka_unit_test(an_aliased_update_names_node_and_kernel_and_no_stream),
         cmocka_unit_test(all_new_buffers_of_an_update_are_guarded_once),
+        cmocka_unit_test(new_buffers_on_several_pages_are_guarded_whatever_their_order),
         cmocka_unit_test(a_value_of_the_last_parameter_outlives_an_update_of_buffers),
         cmocka_unit_test(an_update_that_finds_no_memory_changes_nothing),
         cmocka_unit_test(a_buffer_of_no_bytes_can_be_taken_and_left),

@@ -190,12 +190,15 @@ static void a_page_that_contradicts_itself_is_found_out(void **state) {
     (void)state;
     memory_bench_open(&bench);
     rdo_page *page = rdo_page_new(&bench.books, NULL, 8 * UNIT), *other = rdo_page_new(&bench.books, NULL, UNIT);
-    rdo_memory owner = {.refs = 1};
+    rdo_memory owner = {.refs = 1}, gone = {.refs = 1};
     assert_true(rdo_page_prepare_carve(page));
     rdo_page_carve(page, rdo_page_fit(page, UNIT, 0, false), UNIT, &owner, 0);
     owner.page = page;
     owner.slice = 0;
     uint32_t rest = page->slices[0].after;
+    assert_true(rdo_page_prepare_carve(page));
+    rdo_page_carve(page, rest, UNIT, &gone, 0);
+    rdo_page_free(page, rest); /* what it was cut off is a spare entry now */
     assert_true(rdo_page_check(page));
 #define DAMAGE(place, value)                                                                                           \
     do {                                                                                                               \
@@ -229,7 +232,12 @@ static void a_page_that_contradicts_itself_is_found_out(void **state) {
     DAMAGE(page->slices[rest].open.after, rest);
     DAMAGE(page->slices[RDO_NO_SLICE].open.before, 0);
     DAMAGE(page->most_open, 7 * UNIT - 1);
+    DAMAGE(page->spares, RDO_NO_SLICE);
+    DAMAGE(page->slice_count, page->slice_count + 1);
 #undef DAMAGE
+    page->slices[page->spares].spare = false;
+    assert_false(rdo_page_check(page));
+    page->slices[page->spares].spare = true;
     /* Two open neighbours, well listed, that are not one. */
     page->slices[0].owner = NULL;
     page->used = 0;
@@ -255,6 +263,12 @@ static void a_slice_can_be_given_to_a_window_again(void **state) {
     rdo_page_set_window(page, 0, 3);
     rdo_page_set_window(page, 0, 3);
     assert_int_equal(page->marked, 1);
+    page->slices[0].noted = 2;
+    assert_true(rdo_page_check(page));
+    page->slices[0].noted = 3; /* by that window, which marks what it notes */
+    assert_false(rdo_page_check(page));
+    page->slices[0].touched = true;
+    assert_true(rdo_page_check(page));
     rdo_page_set_window(page, 0, 0);
     assert_int_equal(page->marked, 0);
     rdo_page_delete(page);
