@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* With their heads. All are powers of two, so that large ones fill the huge pages that they lie on. */
+/* With their heads. */
 enum { FIRST_BLOCK_BYTES = 4096, LARGEST_BLOCK_BYTES = 16 << 20, KEPT_BLOCK_BYTES = 8192 };
 
 typedef struct rdo_arena_block {
@@ -12,16 +12,17 @@ typedef struct rdo_arena_block {
     uint64_t padding; /* keeps the bytes that follow on a multiple of 16 */
 } rdo_arena_block;
 
-/* With its head: room for `need`. */
+/* With its head: room for `need`, and twice as much as the last block had, up to a limit. A power of two, so that a
+ * large block fills the huge pages that it lies on. */
 static size_t next_block_bytes(const rdo_arena *arena, size_t need) {
     size_t bytes = FIRST_BLOCK_BYTES;
-    if (arena->size != 0) bytes = (arena->size + sizeof(rdo_arena_block)) * 2;
-    if (bytes > LARGEST_BLOCK_BYTES) bytes = LARGEST_BLOCK_BYTES;
-    return bytes > need + sizeof(rdo_arena_block) ? bytes : need + sizeof(rdo_arena_block);
+    while (bytes < LARGEST_BLOCK_BYTES && bytes <= arena->size + sizeof(rdo_arena_block)) bytes *= 2;
+    while (bytes < need + sizeof(rdo_arena_block)) bytes *= 2;
+    return bytes;
 }
 
 void *rdo_arena_take_new(rdo_arena *arena, size_t size_bytes) {
-    if (size_bytes > SIZE_MAX / 2) return NULL;
+    if (size_bytes > SIZE_MAX / 4) return NULL;
     size_t bytes = next_block_bytes(arena, rdo_arena_padded(size_bytes));
     rdo_arena_block *block = rdo_alloc_large(bytes);
     if (block == NULL) return NULL;

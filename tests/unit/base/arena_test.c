@@ -71,14 +71,17 @@ static void blocks_grow_up_to_a_limit(void **state) {
     rdo_arena_clear(&arena);
 }
 
-/* Or else each would waste most of its last huge page. */
+/* Or else each would waste most of its last huge page; also one that was made for a piece larger than it. */
 static void a_large_block_fills_its_huge_pages(void **state) {
-    rdo_arena arena = {0};
+    const size_t pieces[] = {1000, 50000, 3 * RDO_HUGE_BYTES / 2, 20 * RDO_HUGE_BYTES};
     (void)state;
-    while (arena.size < RDO_HUGE_BYTES) assert_non_null(rdo_arena_take(&arena, 1000));
-    const char *end = arena.next + arena.left;
-    assert_int_equal((uintptr_t)end % RDO_HUGE_BYTES, 0);
-    rdo_arena_clear(&arena);
+    for (size_t i = 0; i < 4; i++) {
+        rdo_arena arena = {0};
+        while (arena.size < RDO_HUGE_BYTES) assert_non_null(rdo_arena_take(&arena, pieces[i]));
+        const char *end = arena.next + arena.left;
+        assert_int_equal((uintptr_t)end % RDO_HUGE_BYTES, 0);
+        rdo_arena_clear(&arena);
+    }
 }
 
 /* [E3] */
@@ -108,6 +111,7 @@ static void a_size_that_overflows_is_refused(void **state) {
     (void)state;
     assert_null(rdo_arena_take(&arena, SIZE_MAX));
     assert_null(rdo_arena_take(&arena, SIZE_MAX - 8));
+    assert_null(rdo_arena_take(&arena, SIZE_MAX / 4 + 1));
     assert_null(arena.blocks);
 }
 
