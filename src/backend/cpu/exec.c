@@ -27,26 +27,25 @@ rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_
 
 /* ---- launches ---- */
 
-/* 0 if it was never measured. */
-static uint64_t estimated_ps(const struct rdo_cpu_launch *launch) {
-    uint64_t item_ps = atomic_load_explicit(&launch->kernel->item_ps, memory_order_relaxed);
+/* How long so many items take on one core; 0 if it was never measured. */
+static uint64_t estimated_ps(const struct rdo_cpu_kernel *kernel, uint64_t items) {
+    uint64_t item_ps = atomic_load_explicit(&kernel->item_ps, memory_order_relaxed);
     uint64_t ps;
-    return __builtin_mul_overflow(item_ps, launch->items, &ps) ? UINT64_MAX : ps;
+    return __builtin_mul_overflow(item_ps, items, &ps) ? UINT64_MAX : ps;
 }
 
-static bool is_worth_sharing(const struct rdo_cpu_launch *launch, uint64_t ps) {
+static bool is_worth_sharing(const struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units, uint64_t ps) {
     if (ps != 0) {
         return ps >= SHARE_PS;
     }
-    return launch->items >= GUESS_ITEMS ||
-           (launch->kernel->grouped && launch->call.last >= GUESS_GROUPS && launch->items >= TIMED_ITEMS);
+    return items >= GUESS_ITEMS || (kernel->grouped && units >= GUESS_GROUPS && items >= TIMED_ITEMS);
 }
 
 /* Never 0. */
-struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch) {
-    uint64_t ps = estimated_ps(launch);
-    uint64_t ns = (ps != 0 ? ps / PS_PER_NS : launch->items / GUESS_ITEMS_A_NS) + NODE_NS;
-    return rdo_cpu_cost_of(ns, launch->call.last > 1 && is_worth_sharing(launch, ps));
+struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units) {
+    uint64_t ps = estimated_ps(kernel, items);
+    uint64_t ns = (ps != 0 ? ps / PS_PER_NS : items / GUESS_ITEMS_A_NS) + NODE_NS;
+    return rdo_cpu_cost_of(ns, units > 1 && is_worth_sharing(kernel, items, units, ps));
 }
 
 /* The estimate falls faster than it rises: one launch that the system interrupted must not count for long. */
@@ -118,8 +117,9 @@ static bool run_shared(struct rdo_cpu_device *device, struct rdo_cpu_launch *lau
 
 /* Shares the launch, or times it. */
 static uint32_t run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
-    uint64_t ps = estimated_ps(launch);
-    if (queue->device->workers > 1 && is_worth_sharing(launch, ps) && run_shared(queue->device, launch, ps)) {
+    uint64_t ps = estimated_ps(launch->kernel, launch->items);
+    bool is_worth = is_worth_sharing(launch->kernel, launch->items, launch->call.last, ps);
+    if (queue->device->workers > 1 && is_worth && run_shared(queue->device, launch, ps)) {
         return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
     }
     return run_timed(launch->kernel, &launch->call, launch->items);

@@ -54,21 +54,32 @@ static void *take_record(struct rdo_cpu_graph *graph, size_t size_bytes) {
 }
 
 /* Whether a launch needs no record is decided from what is known of its kernel now; one with a record decides again at
- * each replay whether it is worth sharing. */
-static bool build_launch(struct rdo_cpu_graph *graph, struct rdo_cpu_node *node, const struct rdo_cpu_launch *launch) {
-    if (rdo_cpu_stays_whole(launch)) {
-        node->native = launch->kernel->native;
-        node->call = launch->call;
-        node->call.failed = launch->kernel->can_fail ? NULL : &graph->failed;
+ * each replay whether it is worth sharing. The call is made where it stays: fields that were just stored one by one
+ * cannot be copied several at a time without waiting for them to reach the cache. */
+static bool build_launch(struct building *b, uint64_t index, const rondo_backend_op *op) {
+    struct rdo_cpu_graph *graph = b->graph;
+    struct rdo_cpu_node *node = &graph->nodes[index];
+    struct rdo_cpu_kernel *kernel = op->kernel;
+    uint64_t items = rdo_cpu_items(op);
+    rdo_cpu_resolve_args(op, b->args);
+    rdo_cpu_prepare_call(op, b->args, &node->call);
+    b->args += op->arg_count;
+    uint64_t units = node->call.last;
+    if (b->costs != NULL) {
+        b->costs[index] = rdo_cpu_estimate_launch(kernel, items, units);
+    }
+    if (rdo_cpu_stays_whole(kernel, items, units)) {
+        node->native = kernel->native;
+        node->call.failed = kernel->can_fail ? NULL : &graph->failed;
         return true;
     }
     struct rdo_cpu_launch *record = take_record(graph, sizeof *record);
+    if (record != NULL) {
+        *record = (struct rdo_cpu_launch){kernel, node->call, items};
+    }
     node->native = NULL;
     node->launch = record;
     node->op = NULL;
-    if (record != NULL) {
-        *record = *launch;
-    }
     return record != NULL;
 }
 
@@ -89,21 +100,13 @@ static struct rdo_cpu_cost estimate_other(const rondo_backend_op *op) {
 
 /* False if there is no memory. */
 static bool build_node(struct building *b, uint64_t index, const rondo_backend_op *op) {
-    struct rdo_cpu_node *node = &b->graph->nodes[index];
-    struct rdo_cpu_launch launch;
-    if (op->kind != RONDO_OP_LAUNCH) {
-        if (b->costs != NULL) {
-            b->costs[index] = estimate_other(op);
-        }
-        return build_other(b->graph, node, op);
+    if (op->kind == RONDO_OP_LAUNCH) {
+        return build_launch(b, index, op);
     }
-    rdo_cpu_resolve_args(op, b->args);
-    rdo_cpu_prepare_launch(op, b->args, &launch);
-    b->args += op->arg_count;
     if (b->costs != NULL) {
-        b->costs[index] = rdo_cpu_estimate_launch(&launch);
+        b->costs[index] = estimate_other(op);
     }
-    return build_launch(b->graph, node, &launch);
+    return build_other(b->graph, &b->graph->nodes[index], op);
 }
 
 static bool build_nodes(struct building *b, const rondo_backend_nodes *nodes) {

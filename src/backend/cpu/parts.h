@@ -69,30 +69,38 @@ static inline uint64_t rdo_cpu_groups_along(uint64_t grid, uint64_t group) {
     return grid <= group ? 1 : grid / group + (grid % group != 0 ? 1 : 0);
 }
 
+static inline uint64_t rdo_cpu_items(const rondo_backend_op *op) {
+    return op->grid.x * op->grid.y * op->grid.z; /* the core has seen that it fits */
+}
+
+/* The whole launch; `failed` is set when it runs. What a kernel is shared out by, its units, are items or groups. */
+static inline void rdo_cpu_prepare_call(const rondo_backend_op *op, void *const *args, rondo_native_call *out_call) {
+    const struct rdo_cpu_kernel *kernel = op->kernel;
+    rondo_grid grid = op->grid;
+    out_call->args = args;
+    out_call->grid[0] = grid.x;
+    out_call->grid[1] = grid.y;
+    out_call->grid[2] = grid.z;
+    out_call->first = 0;
+    out_call->last = rdo_cpu_items(op);
+    if (kernel->grouped) {
+        out_call->last = rdo_cpu_groups_along(grid.x, kernel->group[0]) *
+                         rdo_cpu_groups_along(grid.y, kernel->group[1]) *
+                         rdo_cpu_groups_along(grid.z, kernel->group[2]);
+    }
+    out_call->failed = NULL;
+}
+
 static inline void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args,
                                           struct rdo_cpu_launch *out_launch) {
-    struct rdo_cpu_kernel *kernel = op->kernel;
-    rondo_grid grid = op->grid;
-    out_launch->kernel = kernel;
-    out_launch->items = grid.x * grid.y * grid.z; /* the core has seen that it fits */
-    out_launch->call.args = args;
-    out_launch->call.grid[0] = grid.x;
-    out_launch->call.grid[1] = grid.y;
-    out_launch->call.grid[2] = grid.z;
-    out_launch->call.first = 0;
-    out_launch->call.last = out_launch->items;
-    if (kernel->grouped) {
-        out_launch->call.last = rdo_cpu_groups_along(grid.x, kernel->group[0]) *
-                                rdo_cpu_groups_along(grid.y, kernel->group[1]) *
-                                rdo_cpu_groups_along(grid.z, kernel->group[2]);
-    }
-    out_launch->call.failed = NULL;
+    out_launch->kernel = op->kernel;
+    out_launch->items = rdo_cpu_items(op);
+    rdo_cpu_prepare_call(op, args, &out_launch->call);
 }
 
 /* Known to be far too small to be shared. */
-static inline bool rdo_cpu_stays_whole(const struct rdo_cpu_launch *launch) {
-    uint64_t small_items = atomic_load_explicit(&launch->kernel->small_items, memory_order_relaxed);
-    return launch->call.last == 1 || launch->items < small_items / 2;
+static inline bool rdo_cpu_stays_whole(const struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units) {
+    return units == 1 || items < atomic_load_explicit(&kernel->small_items, memory_order_relaxed) / 2;
 }
 
 /* memory.c */
@@ -114,7 +122,7 @@ struct rdo_cpu_cost rdo_cpu_estimate_bytes(const rondo_backend_op *op); /* copy,
 /* exec.c */
 rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_result result, uint32_t reason,
                                   const char *message);
-struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_launch *launch);
+struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units);
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome);
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
