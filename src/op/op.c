@@ -100,16 +100,8 @@ void rdo_op_fill_frame(const rdo_op *op, rdo_host_frame *frame) {
 }
 
 void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places, rdo_host_frame *frame) {
-    if (RDO_LIKELY(op->kind == RONDO_NODE_LAUNCH)) {
-        out->kind = RONDO_OP_LAUNCH; /* the fields of other kinds mean nothing, so they are not even cleared */
-        out->kernel = op->kernel->loaded;
-        out->grid = op->grid;
-        out->arg_count = op->kernel->param_count;
-        out->places = places;
-        out->values = op->values;
-        for (uint32_t i = 0; i < op->access_count; i++) {
-            places[op->accesses[i].param] = rdo_access_place(&op->accesses[i]);
-        }
+    if (op->kind == RONDO_NODE_LAUNCH) {
+        rdo_op_resolve_launch(op, out, places);
         return;
     }
     memset(out, 0, sizeof *out);

@@ -179,6 +179,18 @@ void rdo_op_fill_frame(const rdo_op *op, rdo_host_frame *frame);
 /* Fills `out` for a located op; `places` has room for the kernel's parameters, and a host call's frame is filled
  * already. Not for events. */
 void rdo_op_resolve(const rdo_op *op, rondo_backend_op *out, rondo_place *places, rdo_host_frame *frame);
+/* The same for a launch. The fields of other kinds mean nothing, so they are not even cleared. */
+static inline void rdo_op_resolve_launch(const rdo_op *op, rondo_backend_op *out, rondo_place *places) {
+    out->kind = RONDO_OP_LAUNCH;
+    out->kernel = op->kernel->loaded;
+    out->grid = op->grid;
+    out->arg_count = op->kernel->param_count;
+    out->places = places;
+    out->values = op->values;
+    for (uint32_t i = 0; i < op->access_count; i++) {
+        places[op->accesses[i].param] = rdo_access_place(&op->accesses[i]);
+    }
+}
 static inline size_t rdo_host_frame_bytes(const rdo_op *op) {
     return sizeof(rdo_host_frame) + op->access_count * sizeof(rondo_host_access);
 }
