@@ -32,7 +32,6 @@ static void get_node(const void *recording, uint64_t node, rondo_place *places, 
     const stretch *asked = recording;
     const rdo_program *program = asked->program;
     const rdo_op *op = program->ops[asked->first + node];
-    rdo_ops_fetch_ahead(program->ops, program->count, asked->first + node);
     if (RDO_LIKELY(op->kind == RONDO_NODE_LAUNCH)) {
         rdo_op_resolve_launch(op, out_op, places);
         return;

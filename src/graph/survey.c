@@ -365,10 +365,7 @@ bool rdo_survey_find(rdo_survey *survey, rdo_op *const *ops, uint64_t count) {
     walker w = {.survey = survey, .node_count = count};
     *survey = (rdo_survey){.edges.first = rdo_alloc_many((size_t)count + 1, sizeof *survey->edges.first)};
     bool done = survey->edges.first != NULL;
-    for (; done && w.node < count; w.node++) {
-        rdo_ops_fetch_ahead(ops, count, w.node);
-        done = walk_node(&w, ops);
-    }
+    for (; done && w.node < count; w.node++) done = walk_node(&w, ops);
     if (done) survey->edges.first[count] = survey->edges.list_count;
     done = done && list_pieces(&w, is_live_in, &survey->live_in) && list_pieces(&w, is_read, &survey->reads) &&
            list_pieces(&w, is_written, &survey->writes);

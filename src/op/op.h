@@ -160,16 +160,6 @@ static inline void rdo_access_fill(rdo_access *access, rdo_memory *memory, uint6
     rdo_access_locate(access);
 }
 
-/* For whoever looks at the ops of a recording one after the other: asks for one of the next. Long recordings are in no
- * cache any more, and ops are too far apart for the processor to see what comes. */
-static inline void rdo_ops_fetch_ahead(rdo_op *const *ops, uint64_t count, uint64_t index) {
-    enum { AHEAD = 6 };
-    if (index + AHEAD >= count) return;
-    const char *next = (const char *)ops[index + AHEAD];
-    __builtin_prefetch(next);
-    __builtin_prefetch(next + 128); /* an op of two accesses is four lines, and lines come in pairs */
-}
-
 /* Notes where the memory of each access is. From now on it must stay there: the caller holds the home queue's
  * lock, or has counted a use, or guards it. */
 void rdo_op_locate(rdo_op *op);
