@@ -54,7 +54,7 @@ typedef struct rdo_known {
     uint64_t low, high; /* this range is among the writes; none if low > high */
 } rdo_known;
 
-enum { RDO_KNOWN_MEMORIES = 64, RDO_KNOWN_KERNELS = 16 };
+enum { RDO_KNOWN_MEMORIES = 256, RDO_KNOWN_KERNELS = 16 };
 
 /* How the window's own memory is named while it is open; 0 names none. */
 typedef struct rdo_window {
