@@ -177,6 +177,7 @@ static inline void rdo_op_resolve_launch(const rdo_op *op, rondo_backend_op *out
     out->arg_count = op->kernel->param_count;
     out->places = places;
     out->values = op->values;
+    RDO_ASSERT(places != NULL || op->access_count == 0);
     for (uint32_t i = 0; i < op->access_count; i++) {
         places[op->accesses[i].param] = rdo_access_place(&op->accesses[i]);
     }
