@@ -50,6 +50,25 @@ static void make_call(rdo_call *call, rdo_stream *stream, const rdo_kernel *kern
     if (rdo_window_is_recording(&call->queue->window)) rdo_call_enter_window(call);
 }
 
+/* A launch on the long way. */
+typedef struct careful {
+    rdo_call call;
+    rdo_op op;
+    rdo_access accesses[RONDO_MAX_PARAMS];
+    const void *values[RONDO_MAX_PARAMS];
+} careful;
+
+static void begin_carefully(careful *c, rdo_stream *stream, const char *label, rdo_kernel *kernel,
+                            const rondo_grid *grid) {
+    make_call(&c->call, stream, kernel, label);
+    c->op = (rdo_op){.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
+}
+
+static rondo_status look_at_arguments(careful *c, const rondo_arg *args, size_t arg_count) {
+    return rdo_args_launch(&c->call.where, &c->call.engine->books, &c->call.queue->store, &c->op, args, arg_count,
+                           c->accesses, c->values);
+}
+
 /* ---- recording ---- */
 
 /* The values of a launch are kept in one block; this is where the launch finds them in the block that was kept last, as
@@ -115,14 +134,10 @@ static rondo_status record(rdo_stream *stream, const char *label, rdo_op *op) {
 /* There is no memory to record it; but what is wrong with it comes first. */
 static rondo_status refuse(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
                            const rondo_arg *args) {
-    rdo_access accesses[RONDO_MAX_PARAMS];
-    const void *values[RONDO_MAX_PARAMS];
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
-    rdo_call call;
-    make_call(&call, stream, kernel, label);
-    rondo_status status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args,
-                                          kernel->param_count, accesses, values);
-    return status == RONDO_OK ? rdo_refuse_to_record(&call, &op) : rdo_refuse(&call, &op, status);
+    careful c;
+    begin_carefully(&c, stream, label, kernel, grid);
+    rondo_status status = look_at_arguments(&c, args, kernel->param_count);
+    return status == RONDO_OK ? rdo_refuse_to_record(&c.call, &c.op) : rdo_refuse(&c.call, &c.op, status);
 }
 
 /* The launch as an op of the caller's window, made where it stays. The device lock is needed only for what the window
@@ -269,22 +284,18 @@ RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kerne
 RDO_OUT_OF_LINE rondo_status launch_carefully(rdo_stream *stream, const char *label, const void *handle,
                                               rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
                                               size_t arg_count) {
-    rdo_access accesses[RONDO_MAX_PARAMS];
-    const void *values[RONDO_MAX_PARAMS];
-    rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
-    rdo_call call;
+    careful c;
     rondo_status status;
-    make_call(&call, stream, kernel, label);
+    begin_carefully(&c, stream, label, kernel, grid);
     if (kernel == NULL) {
-        status = rdo_fault_raise(&call.where, RONDO_STALE, handle == NULL ? "the kernel is null"
-                                                                          : "the kernel was released or never existed");
-    } else if (kernel->books != &call.engine->books) {
-        status = rdo_fault_raise(&call.where, RONDO_FOREIGN, "the kernel belongs to another device than the stream");
+        status = rdo_fault_raise(&c.call.where, RONDO_STALE,
+                                 handle == NULL ? "the kernel is null" : "the kernel was released or never existed");
+    } else if (kernel->books != &c.call.engine->books) {
+        status = rdo_fault_raise(&c.call.where, RONDO_FOREIGN, "the kernel belongs to another device than the stream");
     } else {
-        status = rdo_args_launch(&call.where, &call.engine->books, &call.queue->store, &op, args, arg_count, accesses,
-                                 values);
+        status = look_at_arguments(&c, args, arg_count);
     }
-    return status == RONDO_OK ? rdo_issue(&call, &op) : rdo_refuse(&call, &op, status);
+    return status == RONDO_OK ? rdo_issue(&c.call, &c.op) : rdo_refuse(&c.call, &c.op, status);
 }
 
 rondo_status rdo_launch(const void *stream_handle, const void *kernel_handle, uint64_t x, uint64_t y, uint64_t z,
