@@ -102,7 +102,6 @@ static void all_new_buffers_of_an_update_are_guarded_once(void **state) {
     close_scene(&s);
 }
 
-/* The last of as many parameters as there may be. */
 static rondo_buffer make_lasting(rondo_stream *stream) {
     rondo_buffer buffer = RONDO_NO_BUFFER;
     OK(rondo_buffer_create(stream, BYTES, RONDO_USAGE_LASTING, &buffer));
@@ -133,6 +132,7 @@ static void new_buffers_on_several_pages_are_guarded_whatever_their_order(void *
     close_scene(&s);
 }
 
+/* The last of as many parameters as there may be. */
 static void last_native(const rondo_native_call *call) {
     uint64_t *x = call->args[0];
     for (uint64_t i = call->first; i < call->last; i++) memcpy(&x[i], call->args[RONDO_MAX_PARAMS - 1], 8);

@@ -34,6 +34,16 @@ static void close_scene(scene *s) {
     rondo_device_release(s->device);
 }
 
+/* Whose window does not become a graph; what may be spoiled is written anew. */
+static void close_doomed_scene(scene *s) {
+    rondo_graph *graph = NULL;
+    uint64_t one = 1;
+    expect(rondo_capture_end(s->a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
+    OK(rondo_fill(s->a, rondo_whole(s->x), &one, 8, NULL));
+    OK(rondo_fill(s->a, rondo_whole(s->y), &one, 8, NULL));
+    close_scene(s);
+}
+
 #if RDO_CHECKS
 static uint64_t locks_of_pair(const scene *s, uint64_t a, uint64_t b) {
     uint64_t before = rdo_this_thread.locks_taken;
@@ -127,12 +137,7 @@ static void a_launch_that_the_window_knows_is_skipped_over_a_new_claim(void **st
     OK(launch_copy(s.a, &s.k, s.x, s.y));
     OK(launch_fail(s.b, &s.k, s.x));
     expect(launch_copy(s.a, &s.k, s.x, s.y), RONDO_TAINTED);
-    rondo_graph *graph = NULL;
-    expect(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
-    uint64_t one = 1;
-    OK(rondo_fill(s.a, rondo_whole(s.x), &one, 8, NULL));
-    OK(rondo_fill(s.a, rondo_whole(s.y), &one, 8, NULL));
-    close_scene(&s);
+    close_doomed_scene(&s);
 }
 
 static stop halt = STOP_INIT;
@@ -197,11 +202,7 @@ static void a_launch_that_finds_no_memory_for_its_label_dooms(void **state) {
     rondo_status status = rondo_launch(s.a, s.k.bump, rondo_grid_1d(WORDS), &arg, 1, label);
     feed();
     expect(status, RONDO_NO_HOST_MEMORY);
-    rondo_graph *graph = NULL;
-    expect(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
-    uint64_t one = 1;
-    OK(rondo_fill(s.a, rondo_whole(s.x), &one, 8, NULL));
-    close_scene(&s);
+    close_doomed_scene(&s);
 }
 
 /* [E3] [W1] Nobody is helped by more memory for a launch that would be refused then. */
@@ -216,11 +217,7 @@ static void what_is_wrong_with_a_launch_comes_before_missing_memory(void **state
     feed();
     expect(wrong, RONDO_RANGE);
     expect(right, RONDO_NO_HOST_MEMORY);
-    rondo_graph *graph = NULL;
-    expect(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
-    uint64_t one = 1;
-    OK(rondo_fill(s.a, rondo_whole(s.x), &one, 8, NULL));
-    close_scene(&s);
+    close_doomed_scene(&s);
 }
 
 int main(void) {
