@@ -313,10 +313,11 @@ def main():
     parser.add_argument("--gate", type=float, default=100, help="percent of those not equivalent to be killed (100)")
     parser.add_argument("--list", action="store_true", help="list the changes and make none")
     options = parser.parse_args()
-    gone = known_survivors() - {mutant.key() for mutant in all_mutants(FILES)}
+    possible = list(all_mutants(FILES))
+    gone = known_survivors() - {mutant.key() for mutant in possible}
     if gone:
         sys.exit("mutate: listed as equivalent, but no possible change any more:\n  " + "\n  ".join(sorted(gone)))
-    mutants = list(all_mutants(options.file or FILES))
+    mutants = list(all_mutants(options.file)) if options.file else possible
     chosen = in_order_of(options.seed, mutants)[:options.count]  # a longer run makes those of a shorter one first
     print(f"{len(chosen)} of {len(mutants)} possible changes, seed {options.seed}", flush=True)
     if options.list:
