@@ -29,10 +29,12 @@ def say(text):
 
 
 class Results:
-    """What the programs said: for each row, (ns, ref_ns, ratio) of each round."""
+    """What the programs said: for each row, (ns, ref_ns, ratio) of each round, and how much of it was measured on a core
+    that nobody shared."""
 
     def __init__(self):
         self.rounds = {}
+        self.alone = {}
         self.counts = {}
         self.skipped = {}
         self.machine = []
@@ -46,12 +48,14 @@ class Results:
                 name, ns, ref = fields[0], float(fields[1]), float(fields[2])
                 ratios[name] = ns / ref
                 self.rounds.setdefault(name, []).append((ns, ref, ns / ref))
+                if len(fields) > 3:
+                    self.alone.setdefault(name, []).append(float(fields[3]))
             elif kind == "Q":
                 self.counts.setdefault(fields[0], []).append(float(fields[1]))
             elif kind == "S":
                 self.skipped[fields[0]] = fields[1]
             elif kind == "M":
-                self.machine.append((float(fields[0]), float(fields[1])))
+                self.machine.append(tuple(float(field) for field in fields))
         return ratios
 
 
@@ -91,6 +95,8 @@ def add_against_peers(results, ratios):
         if best is None or subject not in ratios:
             continue
         ns, ref, _ = results.rounds[subject][-1]
+        if subject in results.alone:
+            results.alone[name] = results.alone[subject]
         results.rounds.setdefault(name, []).append((ns, ref * best, ratios[subject] / best))
 
 
@@ -212,13 +218,12 @@ def summary(results, options):
 def machine_text(results):
     if not results.machine:
         return ""
-    joins = [join for join, _ in results.machine]
-    slowdowns = [slow for _, slow in results.machine]
+    joins, slowdowns, alone = zip(*results.machine)
     text = (f"fork-join of two spinning threads {min(joins):.0f} to {max(joins):.0f} ns; "
             f"plain C on two threads at once {min(slowdowns):.2f} to {max(slowdowns):.2f} times as slow as on one")
     if max(slowdowns) > BUSY:
-        text += ": something else used the second core, so rows that want two cores say little"
-    return text
+        text += " (something else used the second core, so rows that want two cores say little)"
+    return text + f"; the first core was not shared for {min(alone):.0%} to {max(alone):.0%} of the time"
 
 
 def mark(row):
@@ -227,13 +232,14 @@ def mark(row):
     return "ok" if passed(row) else "OVER"
 
 
-def print_table(made, results):
+def print_table(made, results, alone):
     width = max([len(row["name"]) for row in made] + [10])
-    print(f"{'row':{width}} {'ns':>12} {'reference':>12} {'ratio':>8} {'target':>7}      {'min .. max':>16}")
+    print(f"{'row':{width}} {'ns':>12} {'reference':>12} {'ratio':>8} {'target':>7}      {'min .. max':>18}  core alone")
     for row in made:
         low, high = row["spread"]
         print(f"{row['name']:{width}} {number(row['ns']):>12} {number(row['ref_ns']):>12} {number(row['ratio']):>8} "
-              f"{number(row['target']):>7} {mark(row):4} {number(low):>7} .. {number(high)}")
+              f"{number(row['target']):>7} {mark(row):4} {number(low):>7} .. {number(high):7}  "
+              f"{rows.share(alone.get(row['name'])):>10}")
     for name, reason in results.skipped.items():
         print(f"not measured: {name}: {reason}")
     if results.machine:
@@ -302,18 +308,20 @@ def main():
     if not options.rows or any(row.startswith("quiet") for row in options.rows):
         run_quiet(options.programs, results)
     made = summary(results, options)
+    alone = {name: statistics.median(shares) for name, shares in results.alone.items()}
     facts = [processor(), machine_text(results)]
     if options.json:
-        json.dump({"rows": made, "machine": facts, "not_measured": results.skipped}, sys.stdout, indent=1)
+        json.dump({"rows": made, "machine": facts, "core_alone": alone, "not_measured": results.skipped},
+                  sys.stdout, indent=1)
         print()
     else:
-        print_table(made, results)
+        print_table(made, results, alone)
         if options.compare:
             print_comparison(made, options.compare)
     if options.report:
-        report.write(options.report, made, facts, results.skipped)
+        report.write(options.report, made, alone, facts, results.skipped)
     if options.docs:
-        report.write_docs(options.docs, made, facts, results.skipped)
+        report.write_docs(options.docs, made, alone, facts, results.skipped)
     return 0
 
 

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include "alone.h"
 
-bench_options bench = {.samples = 41, .sample_ns = 100000, .warm_ns = 5000000};
+bench_options bench = {.samples = 41, .sample_ns = 100000, .warm_ns = 5000000, .is_alone = bench_is_alone,
+                       .patience_ns = 2000000000};
 
 enum { MOST_SAMPLES = 64 };
 
@@ -24,6 +26,7 @@ void bench_parse(int argc, char **argv) {
         bench.samples = 3;
         bench.sample_ns = 10000;
         bench.warm_ns = 0;
+        bench.patience_ns = 0;
     }
     bench.rows = argv + at;
     bench.row_count = argc - at;
@@ -93,22 +96,61 @@ static void idle(void) {
     if (bench.idle_ns != 0) nanosleep(&rest, NULL);
 }
 
-void bench_sample(const bench_side *sides, size_t count, double *out_ns) {
-    static double samples[BENCH_MOST_SIDES][MOST_SAMPLES];
-    uint64_t steps[BENCH_MOST_SIDES];
-    for (size_t s = 0; s < count; s++) steps[s] = calibrate(&sides[s]);
-    for (unsigned round = 0; round < bench.samples; round++) {
-        for (size_t turn = 0; turn < count; turn++) {
-            size_t s = round % 2 == 0 ? turn : count - 1 - turn;
-            idle();
-            samples[s][round] = (double)time_steps(&sides[s], steps[s]) / (double)steps[s] / sides[s].units;
-        }
+/* True if the core is this thread's alone. A wait lets threads of the side go to sleep, so a step follows it. */
+static bool await_core(const bench_side *side, uint64_t patience_ns) {
+    if (bench.is_alone()) return true;
+    uint64_t start = bench_now_ns();
+    while (bench_now_ns() - start < patience_ns) {
+        if (!bench.is_alone()) continue;
+        side->run(side->user, 1);
+        return true;
     }
-    for (size_t s = 0; s < count; s++) out_ns[s] = bench_median(samples[s], bench.samples);
+    return false;
 }
 
-void bench_print(const char *name, double ns, double ref_ns) {
-    printf("R\t%s\t%.4f\t%.4f\n", name, ns, ref_ns);
+typedef struct sampling {
+    uint64_t patience_ns; /* what is left of it */
+    unsigned alone;       /* samples for which the core was not shared */
+} sampling;
+
+static double sample(sampling *s, const bench_side *side, uint64_t steps) {
+    for (;;) {
+        uint64_t begin = bench_now_ns();
+        bool alone = await_core(side, s->patience_ns);
+        idle();
+        double ns = (double)time_steps(side, steps) / (double)steps / side->units;
+        alone = bench.is_alone() && alone;
+        uint64_t spent_ns = bench_now_ns() - begin;
+        s->alone += alone;
+        if (alone || spent_ns >= s->patience_ns) {
+            if (!alone) s->patience_ns = 0;
+            return ns;
+        }
+        s->patience_ns -= spent_ns;
+    }
+}
+
+bench_times bench_sample(const bench_side *sides, size_t count) {
+    static double samples[BENCH_MOST_SIDES][MOST_SAMPLES];
+    uint64_t steps[BENCH_MOST_SIDES];
+    sampling s = {.patience_ns = bench.patience_ns};
+    bench_times times = {.alone = 0};
+    for (size_t side = 0; side < count; side++) steps[side] = calibrate(&sides[side]);
+    for (unsigned round = 0; round < bench.samples; round++) {
+        for (size_t turn = 0; turn < count; turn++) {
+            size_t side = round % 2 == 0 ? turn : count - 1 - turn;
+            samples[side][round] = sample(&s, &sides[side], steps[side]);
+        }
+    }
+    for (size_t side = 0; side < count; side++) times.ns[side] = bench_median(samples[side], bench.samples);
+    times.alone = (double)s.alone / (double)(bench.samples * count);
+    return times;
+}
+
+void bench_print(const char *name, double ns, double ref_ns, double alone) {
+    printf("R\t%s\t%.4f\t%.4f", name, ns, ref_ns);
+    if (alone >= 0) printf("\t%.3f", alone);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -119,7 +161,6 @@ void bench_skip(const char *name, const char *reason) {
 
 void bench_compare(const char *name, bench_side subject, bench_side reference) {
     const bench_side sides[] = {subject, reference};
-    double ns[2];
-    bench_sample(sides, 2, ns);
-    bench_print(name, ns[0], ns[1]);
+    bench_times times = bench_sample(sides, 2);
+    bench_print(name, times.ns[0], times.ns[1], times.alone);
 }

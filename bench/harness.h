@@ -1,10 +1,11 @@
 /* Timing: contestants take turns in short samples, and what counts is the median of each.
  *
  * Results go to standard output, a line each, fields apart by tabs; bench.py reads them:
- *   R NAME NS REF_NS           a row
+ *   R NAME NS REF_NS [ALONE]   a row, and the share of its samples for which the core was not shared (see alone.h)
  *   S NAME REASON              a row that could not be measured
  *   Q NAME COUNT               something counted
- *   M FORK_JOIN_NS SLOWDOWN    the machine's mood
+ *   M FORK_JOIN_NS SLOWDOWN ALONE
+ *                              the machine's mood
  */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
@@ -24,6 +25,8 @@ typedef struct bench_options {
     unsigned samples;     /* of each side */
     uint64_t sample_ns;   /* how long one should last */
     uint64_t warm_ns;     /* how long a side runs before it is timed */
+    bool (*is_alone)(void); /* asked before and after each sample whether the core is shared; see alone.h */
+    uint64_t patience_ns; /* how long a row may wait, and repeat samples, because somebody shares its core */
     uint64_t idle_ns;     /* before each sample the process sleeps so long, and a sample is one step */
     int row_count;        /* wanted rows, by their beginning; none: all */
     char **rows;
@@ -42,10 +45,20 @@ typedef struct bench_side {
     double units;
 } bench_side;
 
-/* Median ns a unit of each side. The sides take turns, and the order of the turns alternates. */
-void bench_sample(const bench_side *sides, size_t count, double *out_ns);
+/* Median ns a unit of each side, and the share of the samples for which this thread had its core to itself. */
+typedef struct bench_times {
+    double ns[BENCH_MOST_SIDES];
+    double alone;
+} bench_times;
 
-void bench_print(const char *name, double ns, double ref_ns);
+/* The sides take turns, and the order of the turns alternates. Waits for a core that nobody shares, and repeats a sample
+ * during which somebody came, whatever it gave, until the row's patience is used up; the rest is taken as it comes. */
+bench_times bench_sample(const bench_side *sides, size_t count);
+
+/* Where a row watches no core. */
+#define BENCH_UNWATCHED (-1.0)
+
+void bench_print(const char *name, double ns, double ref_ns, double alone);
 /* Sorts the values. */
 double bench_median(double *values, size_t count);
 void bench_skip(const char *name, const char *reason);

@@ -88,20 +88,20 @@ static const char *row(const char *workload, const char *what) {
 }
 
 /* Times players that take turns, checked before and afterwards. A player that cannot play is left out, with 0 ns. */
-static void sample(const load *l, const load_player *players, size_t count, double *out_ns) {
+static bench_times sample(const load *l, const load_player *players, size_t count) {
     bench_side sides[BENCH_MOST_SIDES] = {{NULL, NULL, 0}};
-    double ns[BENCH_MOST_SIDES];
     size_t playing = 0;
     for (size_t p = 0; p < count; p++) {
         if (players[p].run == NULL) continue;
         check(&players[p], l);
         sides[playing++] = (bench_side){players[p].run, players[p].user, (double)l->launch_count};
     }
-    bench_sample(sides, playing, ns);
+    bench_times times = bench_sample(sides, playing);
     for (size_t p = count; p-- > 0;) {
-        out_ns[p] = players[p].run != NULL ? ns[--playing] : 0;
+        times.ns[p] = players[p].run != NULL ? times.ns[--playing] : 0;
         if (players[p].run != NULL) check(&players[p], l);
     }
+    return times;
 }
 
 /* ---- rows ---- */
@@ -119,20 +119,19 @@ static void count_waits(mine *m, const load *l) {
 
 static void rows_replay(mine *m, hand *h, const load *l) {
     const load_player players[] = {mine_replays(m), mine_launches(m), hand_enqueues(h), hand_command_buffer(h)};
-    double ns[4];
-    sample(l, players, 4, ns);
+    const bench_times times = sample(l, players, 4);
+    const double *ns = times.ns;
     double best = ns[3] != 0 ? fmin(ns[2], ns[3]) : ns[2];
-    bench_print(row(l->name, "replay"), ns[0], best);
-    bench_print(row(l->name, "replay against eager"), ns[0], ns[1]);
-    bench_print(row(l->name, "enqueued by hand"), ns[2], best);
-    if (ns[3] != 0) bench_print(row(l->name, "command buffer by hand"), ns[3], best);
+    bench_print(row(l->name, "replay"), ns[0], best, times.alone);
+    bench_print(row(l->name, "replay against eager"), ns[0], ns[1], times.alone);
+    bench_print(row(l->name, "enqueued by hand"), ns[2], best, times.alone);
+    if (ns[3] != 0) bench_print(row(l->name, "command buffer by hand"), ns[3], best, times.alone);
 }
 
 static void row_language(mine *m, hand *h, const load *l) {
     const load_player players[] = {mine_replays(m), hand_enqueues(h)};
-    double ns[2];
-    sample(l, players, 2, ns);
-    bench_print(row(l->name, "replay of Rondo's language"), ns[0], ns[1]);
+    bench_times times = sample(l, players, 2);
+    bench_print(row(l->name, "replay of Rondo's language"), times.ns[0], times.ns[1], times.alone);
 }
 
 /* What it may cost depends on what there is to make. */

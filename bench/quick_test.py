@@ -33,6 +33,8 @@ def main():
     problems = [problem for row in result["rows"] for problem in check_row(row)]
     there = {row["name"] for row in result["rows"]} | set(result["not_measured"])
     problems += [f"{name}: is missing" for name in rows.TARGETS if name not in there]
+    problems += [f"{name}: alone for {share} of its samples" for name, share in result["core_alone"].items()
+                 if not 0 <= share <= 1]
     print("\n".join(problems) if problems else f"{len(result['rows'])} rows")
     return 1 if problems else 0
 

@@ -3,7 +3,7 @@ import html
 import math
 
 import rows
-from rows import number, passed
+from rows import number, passed, share
 
 BEGIN = "<!-- the table below is made by ./x bench -->"
 END = "<!-- the table above is made by ./x bench -->"
@@ -117,21 +117,22 @@ def charts(made):
     return "".join(parts)
 
 
-def table(made):
+def table(made, alone):
     parts = ['<div class="scroll"><table><tr><th>row</th><th class="n">ns</th><th class="n">reference, ns</th>'
              '<th>reference</th><th class="n">ratio</th><th class="n">target</th><th></th>'
-             '<th class="n">min to max</th></tr>']
+             '<th class="n">min to max</th><th class="n">core alone</th></tr>']
     for row in made:
         verdict = "" if row["target"] is None else "ok" if passed(row) else "over"
         low, high = row["spread"]
         parts.append(f'<tr><td>{html.escape(row["name"])}</td><td class="n">{number(row["ns"])}</td>'
                      f'<td class="n">{number(row["ref_ns"])}</td><td>{html.escape(reference(row["name"]))}</td>'
                      f'<td class="n">{number(row["ratio"])}</td><td class="n">{number(row["target"])}</td>'
-                     f'<td>{verdict}</td><td class="n">{number(low)} to {number(high)}</td></tr>')
+                     f'<td>{verdict}</td><td class="n">{number(low)} to {number(high)}</td>'
+                     f'<td class="n">{share(alone.get(row["name"]))}</td></tr>')
     return "".join(parts) + "</table></div>"
 
 
-def write(path, made, facts, skipped):
+def write(path, made, alone, facts, skipped):
     left_out = "".join(f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in skipped.items())
     path.write_text(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Rondo: benchmark</title>'
@@ -139,22 +140,24 @@ def write(path, made, facts, skipped):
         f"<style>{STYLE}</style></head><body><h1>Rondo: benchmark</h1>"
         f"<p>{html.escape('. '.join(fact for fact in facts if fact))}. Shorter bars are better. Rondo is blue, or "
         "orange where it misses its target; others are grey. The upright stroke is the target, the thin line the "
-        "spread of the processes.</p>" + charts(made) + "<h2>All rows</h2>" + table(made) +
+        "spread of the processes.</p>" + charts(made) + "<h2>All rows</h2>" + table(made, alone) +
         (f"<h2>Not measured</h2><ul>{left_out}</ul>" if left_out else "") + "</body></html>\n", encoding="utf-8")
 
 
-def write_docs(path, made, facts, skipped):
+def write_docs(path, made, alone, facts, skipped):
     """Puts the table between the two marks of the document."""
     text = path.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
     lines = ["", f"Measured on {'; '.join(fact for fact in facts if fact)}.", "",
-             "| row | ns | reference, ns | ratio | target | | min to max |", "|---|---:|---:|---:|---:|---|---|"]
+             "| row | ns | reference, ns | ratio | target | | min to max | core alone |",
+             "|---|---:|---:|---:|---:|---|---|---:|"]
     for row in made:
         verdict = "" if row["target"] is None else "ok" if passed(row) else "**over**"
         low, high = row["spread"]
         lines.append(f"| {row['name']} | {number(row['ns'])} | {number(row['ref_ns'])} | {number(row['ratio'])} | "
-                     f"{number(row['target'])} | {verdict} | {number(low)} to {number(high)} |")
+                     f"{number(row['target'])} | {verdict} | {number(low)} to {number(high)} | "
+                     f"{share(alone.get(row['name']))} |")
     lines += ["", "Not measured:", ""] if skipped else []
     lines += [f"- {name}: {why}" for name, why in skipped.items()]
     path.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after, encoding="utf-8")

@@ -89,6 +89,10 @@ def number(value):
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
+def share(value):
+    return "" if value is None else f"{value:.0%}"
+
+
 def passed(row):
     return row["target"] is None or float(number(row["ratio"]).replace(",", "")) <= row["target"]
 

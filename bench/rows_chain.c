@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include "alone.h"
 #include "player.h"
 
 static void replay_and_eager(const char *name, bool with_eager) {
@@ -57,6 +58,21 @@ static void run_pair(void *user, uint64_t steps) {
     while (atomic_load_explicit(&second->done, memory_order_acquire) != order) bench_relax();
 }
 
+static partner *asked;
+
+static void look(void *user, uint64_t steps) {
+    (void)steps;
+    *(bool *)user = bench_is_alone();
+}
+
+/* Both threads look at the same time, so that each also notices if the other shares its core. */
+static bool both_are_alone(void) {
+    bool here = false, there = false;
+    pair looks = {asked, {look, &here, 1}, {look, &there, 1}};
+    run_pair(&looks, 1);
+    return here && there;
+}
+
 /* What two threads cost beside one, for Rondo and for plain C; the reference of the row is Rondo alone, slowed down as
  * much as plain C is. */
 static void measure_pairs(partner *second, bench_stage *mine, bench_stage *theirs) {
@@ -64,13 +80,16 @@ static void measure_pairs(partner *second, bench_stage *mine, bench_stage *their
     pair plain = {second, bench_plain(mine->work), bench_plain(theirs->work)};
     const bench_side sides[] = {
         eager.mine, {run_pair, &eager, BENCH_CHAIN}, plain.mine, {run_pair, &plain, BENCH_CHAIN}};
-    double ns[4];
     bench_work_reset(mine->work);
     bench_work_reset(theirs->work);
-    bench_sample(sides, 4, ns);
+    asked = second;
+    bench.is_alone = both_are_alone;
+    bench_times times = bench_sample(sides, 4);
+    bench.is_alone = bench_is_alone;
     bench_work_check(mine->work, "the first of two threads");
     bench_work_check(theirs->work, "the second of two threads");
-    bench_print("chain-64/eager from 2 threads", ns[1], ns[0] * ns[3] / ns[2]);
+    const double *ns = times.ns;
+    bench_print("chain-64/eager from 2 threads", ns[1], ns[0] * ns[3] / ns[2], times.alone);
 }
 
 static void two_threads(void) {
@@ -116,8 +135,16 @@ static void run_empty_pairs(void *user, uint64_t steps) {
     for (uint64_t step = 0; step < steps; step++) run_pair(user, 1);
 }
 
+/* How often a look finds that this thread has its core to itself. */
+static double share_alone(void) {
+    enum { LOOKS = 5000 };
+    int alone = 0;
+    for (int look = 0; look < LOOKS; look++) alone += bench_is_alone();
+    return (double)alone / LOOKS;
+}
+
 /* Which of its moods the machine is in: how long it takes to hand an empty job to a spinning thread and to see it done,
- * and how much slower plain C is on two threads at once than on one. */
+ * how much slower plain C is on two threads at once than on one, and how often nobody shares the core. */
 static void report_machine(void) {
     partner second = {.order = 0};
     pthread_t thread;
@@ -125,13 +152,16 @@ static void report_machine(void) {
     pair nothing = {&second, {empty, NULL, 1}, {empty, NULL, 1}};
     pair plain = {&second, bench_plain(here), bench_plain(there)};
     const bench_side sides[] = {{run_pair, &plain, 1}, plain.mine};
-    double ns[2];
+    const uint64_t patience_ns = bench.patience_ns;
+    double alone = share_alone();
     if (pthread_create(&thread, NULL, partner_main, &second) != 0) return;
     double fork_join_ns = least_ns(run_empty_pairs, &nothing, 20);
-    bench_sample(sides, 2, ns);
+    bench.patience_ns = 0; /* a mood is not waited out */
+    bench_times times = bench_sample(sides, 2);
+    bench.patience_ns = patience_ns;
     atomic_store(&second.quit, true);
     pthread_join(thread, NULL);
-    printf("M\t%.1f\t%.3f\n", fork_join_ns, ns[0] / ns[1] / BENCH_CHAIN);
+    printf("M\t%.1f\t%.3f\t%.3f\n", fork_join_ns, times.ns[0] / times.ns[1] / BENCH_CHAIN, alone);
 }
 
 void bench_rows_chain(void) {

@@ -46,7 +46,8 @@ static void row_hand_over(const modes *m) {
         queued[i] = time_burst(m->queued);
         direct[i] = time_burst(m->direct);
     }
-    bench_print("queued/handing over a launch, 64 in a row", bench_median(queued, count), bench_median(direct, count));
+    bench_print("queued/handing over a launch, 64 in a row", bench_median(queued, count), bench_median(direct, count),
+                BENCH_UNWATCHED);
 }
 
 /* ---- to the end ---- */

@@ -154,6 +154,6 @@ void bench_triads_compare(bench_triads *triads, const char *const *names, const 
     for (size_t s = 0; s < count; s++) {
         char row[128];
         snprintf(row, sizeof row, "triad/%s", names[s]);
-        bench_print(row, steps[s].ns[bench.samples / 2], steps[count].ns[bench.samples / 2]);
+        bench_print(row, steps[s].ns[bench.samples / 2], steps[count].ns[bench.samples / 2], BENCH_UNWATCHED);
     }
 }
