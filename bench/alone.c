@@ -4,15 +4,16 @@
 #include <stdatomic.h>
 #include "harness.h"
 
-/* Queues hold 56 to 72 stores on today's processors with two threads a core. The multiplications before a burst keep its
- * stores waiting for each other. */
+/* Queues hold 56 to 72 stores on today's processors with two threads a core. The multiplications before a burst keep
+ * its stores waiting for each other. */
 enum { MULTIPLICATIONS = 400, BURSTS = 200, BURST_MULTIPLICATIONS = 8, BURST_STORES = 40 };
 
-/* With a neighbour the bursts were seen to take 1.2 to 1.8 times as long, one time other than the next; without one always
- * the same, to within 0.02. So a process has seen a free core when some looks in a row gave nearly the least. */
+/* With a neighbour the bursts were seen to take 1.2 to 1.8 times as long, one time other than the next; without one
+ * always the same, to within 0.02. So a process has seen a free core when looks of some milliseconds gave nearly the
+ * least. */
 #define MOST_OF_LEAST 1.1
 #define FREE_OF_LEAST 1.02
-enum { FREE_LOOKS = 20 };
+enum { FREE_LOOKS = 1000 };
 
 static uint64_t multiply(uint64_t product, int times) {
     for (int i = 0; i < times; i++) {
@@ -39,8 +40,8 @@ static double store_ns(void) {
     return (double)(bench_now_ns() - start);
 }
 
-/* The shortest of each that was seen so far. Interruptions only lengthen, so the two belong to a free core as soon as one
- * look of each has found it free. */
+/* The shortest of each that was seen so far. Interruptions only lengthen, so the two belong to a free core as soon as
+ * one look of each has found it free. */
 static _Atomic double least_store_ns = HUGE_VAL, least_multiply_ns = HUGE_VAL;
 
 /* Two threads may lower a value at once, and the higher one win; a later look mends that. */

@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 
-/* Takes some 3 us. Compares two loops that run at the core's clock: dependent multiplications, and bursts of stores that
- * fit into the whole queue and not into half of it. Where the second never varies beside the first, the answer is always
- * yes. May be called by several threads. */
+/* Takes some 3 us. Compares two loops that run at the core's clock: dependent multiplications, and bursts of stores
+ * that fit into the whole queue and not into half of it. Where the second never varies beside the first, the answer is
+ * always yes. May be called by several threads. */
 bool bench_is_alone(void);
 
 #endif

@@ -29,8 +29,8 @@ def say(text):
 
 
 class Results:
-    """What the programs said: for each row, (ns, ref_ns, ratio) of each round, and how much of it was measured on a core
-    that nobody shared."""
+    """What the programs said: for each row, (ns, ref_ns, ratio) of each round, and how much of it was measured on a
+    core that nobody shared."""
 
     def __init__(self):
         self.rounds = {}
@@ -234,7 +234,8 @@ def mark(row):
 
 def print_table(made, results, alone):
     width = max([len(row["name"]) for row in made] + [10])
-    print(f"{'row':{width}} {'ns':>12} {'reference':>12} {'ratio':>8} {'target':>7}      {'min .. max':>18}  core alone")
+    print(f"{'row':{width}} {'ns':>12} {'reference':>12} {'ratio':>8} {'target':>7}      {'min .. max':>18}  "
+          "core alone")
     for row in made:
         low, high = row["spread"]
         print(f"{row['name']:{width}} {number(row['ns']):>12} {number(row['ref_ns']):>12} {number(row['ratio']):>8} "

@@ -51,8 +51,9 @@ typedef struct bench_times {
     double alone;
 } bench_times;
 
-/* The sides take turns, and the order of the turns alternates. Waits for a core that nobody shares, and repeats a sample
- * during which somebody came, whatever it gave, until the row's patience is used up; the rest is taken as it comes. */
+/* The sides take turns, and the order of the turns alternates. Waits for a core that nobody shares, and repeats a
+ * sample during which somebody came, whatever it gave, until the row's patience is used up; the rest is taken as it
+ * comes. */
 bench_times bench_sample(const bench_side *sides, size_t count);
 
 /* Where a row watches no core. */

@@ -13,11 +13,8 @@ uint64_t rdo_object_new(rdo_object_kind kind, void *object, void *keeper) {
     return number;
 }
 
-/* The slot of a number, live or hidden. */
 static rdo_object *slot_of(uint64_t handle) {
-    uint32_t index = (uint32_t)(handle & 0xffffffu);
-    char *chunk = atomic_load_explicit(&rdo_objects.chunks[index / RDO_SLOT_CHUNK], memory_order_acquire);
-    return (rdo_object *)(void *)(chunk + sizeof(rdo_object) * (index % RDO_SLOT_CHUNK));
+    return (rdo_object *)rdo_slots_at(&rdo_objects, sizeof(rdo_object), handle);
 }
 
 void rdo_object_hide(uint64_t handle) {

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
-static const uint64_t last_generation = (UINT64_C(1) << 40) - 1;
+static const uint64_t one_generation = UINT64_C(1) << 24, last_generation = (UINT64_C(1) << 40) - 1;
 
 static rdo_slot *make_slot(rdo_slots *slots) {
     uint32_t index = slots->count;
@@ -16,14 +16,17 @@ static rdo_slot *make_slot(rdo_slots *slots) {
         atomic_store_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], chunk, memory_order_release);
     }
     rdo_slot *slot = (rdo_slot *)(void *)(chunk + slots->element_bytes * (index % RDO_SLOT_CHUNK));
-    slot->index = index;
+    slot->last_number = index;
     slots->count++;
     return slot;
 }
 
+static bool is_spent(const rdo_slot *slot) {
+    return slot->last_number / one_generation == last_generation;
+}
+
 static uint64_t next_number(rdo_slot *slot) {
-    slot->generation++;
-    return (slot->generation << 24) | slot->index;
+    return slot->last_number += one_generation;
 }
 
 rdo_slot *rdo_slots_take(rdo_slots *slots, uint64_t *out_number) {
@@ -46,7 +49,7 @@ void rdo_slots_publish(rdo_slot *slot, uint64_t number) {
 
 uint64_t rdo_slots_renew(rdo_slot *slot) {
     RDO_ASSERT(atomic_load(&slot->number) == 0);
-    return slot->generation < last_generation ? next_number(slot) : 0;
+    return !is_spent(slot) ? next_number(slot) : 0;
 }
 
 void rdo_slots_hide(rdo_slot *slot) {
@@ -56,7 +59,7 @@ void rdo_slots_hide(rdo_slot *slot) {
 void rdo_slots_give(rdo_slots *slots, rdo_slot *slot) {
     RDO_ASSERT(atomic_load(&slot->number) == 0);
     rdo_lock_take(&slots->lock);
-    if (slot->generation < last_generation) {
+    if (!is_spent(slot)) {
         slot->next_free = slots->free;
         slots->free = slot;
     }

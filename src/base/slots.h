@@ -25,9 +25,8 @@ enum { RDO_SLOT_CHUNK = 1024, RDO_SLOT_CHUNKS = 16384 };
 /* The head of each slot; the table's element type starts with it. */
 typedef struct rdo_slot {
     _Atomic uint64_t number; /* 0 while the slot stands for nothing */
-    uint64_t generation;     /* the last one given out; the taker's, else under the table's lock */
+    uint64_t last_number;    /* the last one given out; the taker's, else under the table's lock */
     struct rdo_slot *next_free;
-    uint32_t index;
 } rdo_slot;
 
 typedef struct rdo_slots {
@@ -52,13 +51,18 @@ uint64_t rdo_slots_renew(rdo_slot *slot);
 /* Gives the slot back; its number was hidden before. */
 void rdo_slots_give(rdo_slots *slots, rdo_slot *slot);
 
-/* The slot that `number` names now, NULL if it names nothing any more. The table's `element_bytes` is told anew, since
- * the compiler then knows it. */
-static inline void *rdo_slots_find(rdo_slots *slots, size_t element_bytes, uint64_t number) {
+/* The slot that `number` names or, though it was hidden since, named; NULL if there is none at that place. The table's
+ * `element_bytes` is told anew, since the compiler then knows it. */
+static inline void *rdo_slots_at(rdo_slots *slots, size_t element_bytes, uint64_t number) {
     size_t index = number & 0xffffffu;
     char *chunk = atomic_load_explicit(&slots->chunks[index / RDO_SLOT_CHUNK], memory_order_acquire);
-    if (chunk == NULL) return NULL;
-    rdo_slot *slot = (rdo_slot *)(void *)(chunk + element_bytes * (index % RDO_SLOT_CHUNK));
+    return chunk != NULL ? chunk + element_bytes * (index % RDO_SLOT_CHUNK) : NULL;
+}
+
+/* The slot that `number` names now, NULL if it names nothing any more. */
+static inline void *rdo_slots_find(rdo_slots *slots, size_t element_bytes, uint64_t number) {
+    rdo_slot *slot = (rdo_slot *)rdo_slots_at(slots, element_bytes, number);
+    if (slot == NULL) return NULL;
     return atomic_load_explicit(&slot->number, memory_order_acquire) == number ? slot : NULL;
 }
 

@@ -15,6 +15,7 @@ static rdo_memory *take_from_table(rdo_store *home, uint64_t *out_number) {
     /* Other threads may be looking at it. */
     atomic_store_explicit(&memory->books, home->books, memory_order_relaxed);
     atomic_store_explicit(&memory->home, home, memory_order_relaxed);
+    memory->named_in = 0; /* it may be the number of a walk of another queue */
     return memory;
 }
 

@@ -45,23 +45,25 @@ typedef struct rdo_return {
 
 struct rdo_memory {
     rdo_slot slot; /* must come first */
-    rdo_return returning;
-    _Atomic uint64_t id; /* the slot's number, also after it is hidden; 0 once the allocation has ended */
-    _Atomic(rdo_books *) books;
+    /* What each launch looks at. */
     _Atomic(rdo_store *) home;
-    uint64_t home_stream_id;
     uint64_t size;      /* asked for */
-    rdo_page *page;     /* NULL for an allocation of no bytes */
-    uint32_t slice;
+    _Atomic uint64_t id; /* the slot's number, also after it is hidden; 0 once the allocation has ended */
     rondo_place place;  /* of the first byte; changes only by relocation */
     uint64_t address;   /* of the first byte in the device's flat address space, see rdo_page */
+    rdo_page *page;     /* NULL for an allocation of no bytes */
+    rondo_usage usage : 8;
+    bool host, imported, staging;
+    uint32_t named_in;  /* of the home queue's walks over the arguments of a launch, the last that met it */
+    uint32_t slice;
     uint32_t uses;      /* running operations of other queues; under the device lock, as all below */
     uint32_t maps;
     uint32_t refs;      /* of users */
     uint64_t listed_by; /* the list that it was put on last, so that it is put there once */
     rdo_claims claims;
-    rondo_usage usage;
-    bool host, imported, staging;
+    rdo_return returning;
+    _Atomic(rdo_books *) books;
+    uint64_t home_stream_id;
     void *host_data;    /* host blocks and imports: the first byte */
     struct rdo_callback *due; /* made when the allocation ends, NULL if none */
 };
@@ -72,6 +74,11 @@ extern rdo_slots rdo_memories;
  * looked at, unless invariant 3 or the device lock of its books keeps it as it is. */
 static inline rdo_memory *rdo_memory_find(rondo_buffer buffer) {
     return (rdo_memory *)rdo_slots_find(&rdo_memories, sizeof(rdo_memory), buffer.id);
+}
+
+/* The record that `buffer` names or named, for who has found it before, and whose locks have kept it since. */
+static inline rdo_memory *rdo_memory_at(rondo_buffer buffer) {
+    return (rdo_memory *)rdo_slots_at(&rdo_memories, sizeof(rdo_memory), buffer.id);
 }
 
 /* Whether a record that was found is still the one that `buffer` names: to be asked once its locks are held. */

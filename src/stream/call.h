@@ -61,7 +61,8 @@ static inline rondo_status rdo_call_begin_work(rdo_call *call, const void *handl
 rondo_status rdo_queue_leave_busy(rdo_queue *queue, rondo_status status);
 static inline rondo_status rdo_queue_leave(rdo_queue *queue, rondo_status status) {
     rdo_engine *engine = queue->engine;
-    if (RDO_UNLIKELY(rdo_engine_unsettled(engine) || status != RONDO_OK)) return rdo_queue_leave_busy(queue, status);
+    if (RDO_UNLIKELY(status != RONDO_OK)) return rdo_queue_leave_busy(queue, status);
+    if (RDO_UNLIKELY(rdo_engine_unsettled(engine))) return rdo_queue_leave_busy(queue, RONDO_OK);
     rdo_lock_give(&queue->lock);
     RDO_LOCK_THEN_LOOK();
     if (RDO_UNLIKELY(rdo_engine_unsettled(engine))) rdo_engine_settle(engine);

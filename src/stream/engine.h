@@ -26,6 +26,7 @@ typedef struct rdo_queue {
     void *backend_queue; /* NULL until the first stream that folds onto it */
     rdo_store store;
     rdo_window window;
+    uint32_t walks;              /* over the arguments of a launch, counted; 0 is none, see rdo_memory */
     struct rdo_pending *pending; /* NULL until the first stream in queued mode folds onto it; then for good */
     /* Counted by whoever plays on the queue, read by reports at any time. */
     _Atomic uint64_t launches, transfers, host_calls, recorded, replays;

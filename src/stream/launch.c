@@ -13,14 +13,19 @@ static inline uint64_t size_of(const rdo_memory *memory, const rondo_arg *arg) {
     return arg->span.size_bytes != RONDO_WHOLE ? arg->span.size_bytes : memory->size - arg->span.offset_bytes;
 }
 
-/* The memory of a buffer argument; NULL if anything about it is out of the ordinary. */
-static inline rdo_memory *plain_buffer(const rdo_store *own, const rondo_param *param, const rondo_arg *arg) {
+/* The memory of a buffer argument; NULL if anything about it is out of the ordinary. The same allocation twice is,
+ * since that may be an overlap. `walk` is the number of this walk over the arguments; should one of long ago have had
+ * the same, the launch goes the long way for nothing. */
+static inline rdo_memory *plain_buffer(const rdo_store *own, uint32_t walk, const rondo_param *param,
+                                       const rondo_arg *arg) {
     rdo_memory *memory = rdo_memory_find(arg->span.buffer);
     if (RDO_UNLIKELY(memory == NULL || atomic_load_explicit(&memory->home, memory_order_relaxed) != own)) return NULL;
-    uint64_t low = arg->span.offset_bytes, size = size_of(memory, arg), whole = memory->size;
-    bool good = arg->value == NULL && !memory->host && low <= whole && size <= whole - low &&
-                rdo_param_is_aligned(param, low);
-    return RDO_LIKELY(good) ? memory : NULL;
+    if (RDO_UNLIKELY(memory->named_in == walk)) return NULL;
+    memory->named_in = walk;
+    if (RDO_UNLIKELY(arg->value != NULL || memory->host)) return NULL;
+    uint64_t low = arg->span.offset_bytes, size = arg->span.size_bytes, whole = memory->size;
+    if (RDO_UNLIKELY(low > whole || !rdo_param_is_aligned(param, low))) return NULL;
+    return RDO_LIKELY(size == RONDO_WHOLE || size <= whole - low) ? memory : NULL;
 }
 
 static inline bool plain_value(const rondo_param *param, const rondo_arg *arg) {
@@ -78,14 +83,6 @@ static inline const uint8_t *last_values(const rdo_window *window, const rdo_ker
     return block != NULL && block->size_bytes == kernel->values_bytes ? block->bytes : NULL;
 }
 
-/* The same allocation twice may be an overlap. */
-static inline bool is_accessed(const rdo_access *accesses, const rdo_access *end, const rdo_memory *memory) {
-    for (; accesses < end; accesses++) {
-        if (accesses->memory == memory) return true;
-    }
-    return false;
-}
-
 /* Fills in accesses and values of an op of the window. False if anything about them is out of the ordinary. *out_known:
  * the window holds these and the kernel already. */
 static inline bool fill_op(rdo_queue *queue, rdo_op *op, const rondo_arg *args, bool *out_known) {
@@ -94,12 +91,13 @@ static inline bool fill_op(rdo_queue *queue, rdo_op *op, const rondo_arg *args, 
     const uint8_t *kept = last_values(window, kernel);
     rdo_access *access = op->accesses;
     bool known = *rdo_window_known_kernel(window, kernel) == kernel;
+    const uint32_t walk = ++queue->walks;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         const rondo_param *param = &kernel->params[i];
         const rondo_arg *arg = &args[i];
         if (rdo_param_is_buffer(param)) {
-            rdo_memory *memory = plain_buffer(&queue->store, param, arg);
-            if (RDO_UNLIKELY(memory == NULL || is_accessed(op->accesses, access, memory))) return false;
+            rdo_memory *memory = plain_buffer(&queue->store, walk, param, arg);
+            if (RDO_UNLIKELY(memory == NULL)) return false;
             fill_access(access, param, i, arg, memory);
             op->values[i] = NULL;
             known &= rdo_window_knows(window, access++);
@@ -179,55 +177,46 @@ RDO_OUT_OF_LINE bool keep(rdo_stream *stream, const char *label, rdo_kernel *ker
 typedef struct quick {
     rondo_place places[RONDO_MAX_PARAMS];
     const void *values[RONDO_MAX_PARAMS];
-    rdo_memory *memories[RONDO_MAX_PARAMS]; /* of the buffers, in the order of the parameters */
-    const rondo_arg *args;
 } quick;
 
-static inline bool is_among(rdo_memory *const *memories, uint32_t count, const rdo_memory *memory) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (memories[i] == memory) return true;
-    }
-    return false;
-}
-
-static inline bool add_arguments(quick *q, const rdo_store *own, const rdo_kernel *kernel, const rondo_arg *args) {
+static inline bool add_arguments(quick *q, rdo_queue *queue, const rdo_kernel *kernel, const rondo_arg *args) {
+    const uint32_t walk = ++queue->walks;
     const rondo_param *param = kernel->params;
-    uint32_t count = kernel->param_count, buffers = 0;
-    q->args = args;
+    uint32_t count = kernel->param_count;
     for (uint32_t i = 0; i < count; i++, param++, args++) {
         if (!rdo_param_is_buffer(param)) {
             if (RDO_UNLIKELY(!plain_value(param, args))) return false;
             q->values[i] = args->value;
             continue;
         }
-        rdo_memory *memory = plain_buffer(own, param, args);
-        if (RDO_UNLIKELY(memory == NULL || is_among(q->memories, buffers, memory))) return false;
+        rdo_memory *memory = plain_buffer(&queue->store, walk, param, args);
+        if (RDO_UNLIKELY(memory == NULL)) return false;
         q->places[i] = (rondo_place){memory->place.page, memory->place.offset_bytes + args->span.offset_bytes};
         q->values[i] = NULL;
-        q->memories[buffers++] = memory;
     }
     return true;
 }
 
-/* The launch as an op; `accesses` has room for its own. */
-static rdo_op op_of(const char *label, rdo_kernel *kernel, const rondo_grid *grid, const quick *q,
+/* The launch as an op; `accesses` has room for its own. The kernel may have released its buffers while it ran, but the
+ * queue's lock still keeps their records. */
+static rdo_op op_of(const char *label, rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
                     rdo_access *accesses) {
     rdo_op op = {.kind = RONDO_NODE_LAUNCH, .label = label, .kernel = kernel, .grid = *grid};
     op.accesses = accesses;
     for (uint32_t i = 0; i < kernel->param_count; i++) {
         if (!rdo_param_is_buffer(&kernel->params[i])) continue;
-        fill_access(&accesses[op.access_count], &kernel->params[i], i, &q->args[i], q->memories[op.access_count]);
-        op.access_count++;
+        rdo_memory *memory = rdo_memory_at(args[i].span.buffer);
+        fill_access(&accesses[op.access_count++], &kernel->params[i], i, &args[i], memory);
     }
     return op;
 }
 
 /* It was played, and did not end well. */
 RDO_OUT_OF_LINE rondo_status finish(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
-                                    const quick *q, rondo_backend_result result,
+                                    const rondo_arg *args, rondo_backend_result result,
                                     const rondo_backend_outcome *outcome) {
     rdo_access accesses[RONDO_MAX_PARAMS];
-    rdo_op op = op_of(label, kernel, grid, q, accesses);
+    rdo_op op = op_of(label, kernel, grid, args, accesses);
     rdo_call call;
     make_call(&call, stream, kernel, label);
     return rdo_finish_played(&call, &op, result, outcome);
@@ -235,7 +224,7 @@ RDO_OUT_OF_LINE rondo_status finish(rdo_stream *stream, const char *label, rdo_k
 
 /* Runs the launch, unless a claim or another queue could matter. */
 static inline bool play(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
-                        const quick *q, rondo_status *out_status) {
+                        const rondo_arg *args, const quick *q, rondo_status *out_status) {
     rdo_queue *queue = stream->queue;
     rdo_engine *engine = queue->engine;
     bool ran = false;
@@ -260,7 +249,7 @@ static inline bool play(rdo_stream *stream, const char *label, rdo_kernel *kerne
             rdo_count_own(&queue->launches);
             *out_status = RONDO_OK;
         } else {
-            *out_status = finish(stream, label, kernel, grid, q, result, &outcome);
+            *out_status = finish(stream, label, kernel, grid, args, result, &outcome);
         }
     }
     rdo_order_leave_fast(&engine->order, &queue->store);
@@ -269,23 +258,22 @@ static inline bool play(rdo_stream *stream, const char *label, rdo_kernel *kerne
 
 /* False, and nothing happened, if anything is out of the ordinary. True: it ran or was kept, *out_status says how. */
 RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
-                                const rondo_arg *args, size_t arg_count, rondo_status *out_status) {
+                                const rondo_arg *args, rondo_status *out_status) {
     quick q;
     rdo_queue *queue = stream->queue;
-    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &queue->engine->books)) return false;
-    if (RDO_UNLIKELY(arg_count != kernel->param_count || args == NULL || !plain_grid(grid))) return false;
     if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window))) {
         return rdo_window_owner(&queue->window) == stream->id && keep(stream, label, kernel, grid, args, out_status);
     }
-    if (RDO_UNLIKELY(!add_arguments(&q, &queue->store, kernel, args))) return false;
-    return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, &q, out_status);
+    if (RDO_UNLIKELY(!add_arguments(&q, queue, kernel, args))) return false;
+    return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, args, &q, out_status);
 }
 
+/* Queue lock held. */
 RDO_OUT_OF_LINE rondo_status launch_carefully(rdo_stream *stream, const char *label, const void *handle,
-                                              rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
-                                              size_t arg_count) {
+                                              const rondo_grid *grid, const rondo_arg *args, size_t arg_count) {
     careful c;
     rondo_status status;
+    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
     begin_carefully(&c, stream, label, kernel, grid);
     if (kernel == NULL) {
         status = rdo_fault_raise(&c.call.where, RONDO_STALE,
@@ -296,6 +284,14 @@ RDO_OUT_OF_LINE rondo_status launch_carefully(rdo_stream *stream, const char *la
         status = look_at_arguments(&c, args, arg_count);
     }
     return status == RONDO_OK ? rdo_issue(&c.call, &c.op) : rdo_refuse(&c.call, &c.op, status);
+}
+
+/* What can be said of a launch without the queue's lock: an atomic instruction keeps what follows from beginning early,
+ * so that all that can comes before. */
+static inline bool may_be_plain(const rdo_queue *queue, const rdo_kernel *kernel, const rondo_grid *grid,
+                                const rondo_arg *args, size_t arg_count) {
+    if (RDO_UNLIKELY(kernel == NULL || kernel->books != &queue->engine->books)) return false;
+    return RDO_LIKELY(arg_count == kernel->param_count && args != NULL && plain_grid(grid));
 }
 
 rondo_status rdo_launch(const void *stream_handle, const void *kernel_handle, uint64_t x, uint64_t y, uint64_t z,
@@ -309,10 +305,14 @@ rondo_status rdo_launch(const void *stream_handle, const void *kernel_handle, ui
         return status;
     }
     rdo_queue *queue = stream->queue;
+    const rdo_object *slot = rdo_object_find_slot(RDO_OBJECT_KERNEL, kernel_handle);
+    rdo_kernel *kernel = slot != NULL ? atomic_load_explicit(&slot->object, memory_order_relaxed) : NULL;
+    bool plain = may_be_plain(queue, kernel, &grid, args, arg_count);
     rdo_lock_take(&queue->lock);
-    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, kernel_handle);
-    if (RDO_UNLIKELY(!launch_quickly(stream, label, kernel, &grid, args, arg_count, &status))) {
-        status = launch_carefully(stream, label, kernel_handle, kernel, &grid, args, arg_count);
+    /* The kernel may have been released while the lock kept us waiting. */
+    if (RDO_UNLIKELY(!plain || !rdo_object_is(slot, kernel_handle) ||
+                     !launch_quickly(stream, label, kernel, &grid, args, &status))) {
+        status = launch_carefully(stream, label, kernel_handle, &grid, args, arg_count);
     }
     return rdo_queue_leave(queue, status);
 }

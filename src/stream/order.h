@@ -54,14 +54,14 @@ void rdo_order_wake(rdo_books *books);
 /* Own queue's lock held. True: the operation may run now. Either way it ends with rdo_order_leave_fast. */
 static inline bool rdo_order_enter_fast(rdo_store *own) {
     /* The first look keeps this queue from raising its flag again and again while another waits for it to fall. */
-    if (atomic_load_explicit(&own->foreign, memory_order_relaxed) != 0) return false;
+    if (RDO_UNLIKELY(atomic_load_explicit(&own->foreign, memory_order_relaxed) != 0)) return false;
     atomic_store_explicit(&own->fast, 1, memory_order_seq_cst);
     return atomic_load_explicit(&own->foreign, memory_order_seq_cst) == 0;
 }
 
 static inline void rdo_order_leave_fast(rdo_order *order, rdo_store *own) {
     atomic_store_explicit(&own->fast, 0, memory_order_seq_cst);
-    if (atomic_load_explicit(&order->fast_waiters, memory_order_seq_cst) != 0) rdo_order_wake(own->books);
+    if (RDO_UNLIKELY(atomic_load_explicit(&order->fast_waiters, memory_order_seq_cst) != 0)) rdo_order_wake(own->books);
 }
 
 /* Device lock held: takes a ticket, and so a place among all operations of the device. False: a mapping conflicts,

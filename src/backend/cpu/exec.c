@@ -66,11 +66,10 @@ static void learn(struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t ns) {
     atomic_store_explicit(&kernel->small_items, whole < TIMED_ITEMS ? whole : TIMED_ITEMS, memory_order_relaxed);
 }
 
-static uint32_t run_timed(struct rdo_cpu_kernel *kernel, const rondo_native_call *call, uint64_t items) {
+static void run_timed(struct rdo_cpu_kernel *kernel, const rondo_native_call *call, uint64_t items) {
     uint64_t start = rdo_crew_now_ns();
     kernel->native(call);
     learn(kernel, items, rdo_crew_now_ns() - start);
-    return __atomic_load_n(call->failed, __ATOMIC_RELAXED);
 }
 
 static void run_part(void *context, uint64_t first, uint64_t last) {
@@ -87,7 +86,7 @@ static uint64_t at_least(uint64_t value, uint64_t least) {
 
 /* Chunks are long enough to be worth taking, short enough to spread, and of whole granules unless even one granule is
  * a heavy piece of work. */
-static struct rdo_crew_job cut(const struct rdo_cpu_launch *launch, uint64_t ps, uint32_t workers, void *context) {
+static struct rdo_crew_job cut(struct rdo_cpu_launch *launch, uint64_t ps, uint32_t workers) {
     uint64_t units = launch->call.last;
     uint64_t unit_ps = ps / units;
     uint64_t granule = launch->kernel->grouped || unit_ps >= SHARE_PS / GRANULE ? 1 : GRANULE;
@@ -97,7 +96,7 @@ static struct rdo_crew_job cut(const struct rdo_cpu_launch *launch, uint64_t ps,
     chunk = ps == 0 ? units / (hands * CHUNKS_PER_HAND) : chunk;
     chunk = at_least(chunk - chunk % granule, granule);
     return (struct rdo_crew_job){.fn = run_part,
-                                 .context = context,
+                                 .context = launch,
                                  .count = units,
                                  .chunk = chunk,
                                  .max_hands = (uint32_t)hands,
@@ -106,7 +105,7 @@ static struct rdo_crew_job cut(const struct rdo_cpu_launch *launch, uint64_t ps,
 
 /* Whether the crew took it. */
 static bool run_shared(struct rdo_cpu_device *device, struct rdo_cpu_launch *launch, uint64_t ps) {
-    struct rdo_crew_job job = cut(launch, ps, device->workers, launch);
+    struct rdo_crew_job job = cut(launch, ps, device->workers);
     struct rdo_crew_share own;
     if (!rdo_crew_run(device->crew, &job, &own)) {
         return false;
@@ -116,50 +115,46 @@ static bool run_shared(struct rdo_cpu_device *device, struct rdo_cpu_launch *lau
 }
 
 /* Shares the launch, or times it. */
-static uint32_t run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
+static void run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
     uint64_t ps = estimated_ps(launch->kernel, launch->items);
     bool is_worth = is_worth_sharing(launch->kernel, launch->items, launch->call.last, ps);
     if (queue->device->workers > 1 && is_worth && run_shared(queue->device, launch, ps)) {
-        return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
+        return;
     }
-    return run_timed(launch->kernel, &launch->call, launch->items);
+    run_timed(launch->kernel, &launch->call, launch->items);
 }
 
-/* The first launch of a kernel, all that are large, and a few of the others are worth a closer look. */
-static inline uint32_t run_any(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch) {
-    uint64_t small_items = atomic_load_explicit(&launch->kernel->small_items, memory_order_relaxed);
-    if (launch->call.last > 1 && (launch->items >= small_items || ++queue->launches % TIMED_ONE_IN == 0)) {
-        return run_large(queue, launch);
+/* Of a launch. The first of a kernel, all that are large, and a few of the others are worth a closer look. */
+static inline rondo_backend_result run(struct rdo_cpu_queue *queue, struct rdo_cpu_kernel *kernel,
+                                       rondo_native_call *call, uint64_t items, rondo_backend_outcome *outcome) {
+    uint32_t failed = 0;
+    uint64_t small_items = atomic_load_explicit(&kernel->small_items, memory_order_relaxed);
+    call->failed = &failed;
+    if (call->last > 1 && (items >= small_items || ++queue->launches % TIMED_ONE_IN == 0)) {
+        run_large(queue, &(struct rdo_cpu_launch){kernel, *call, items});
+    } else {
+        kernel->native(call);
     }
-    launch->kernel->native(&launch->call);
-    return __atomic_load_n(launch->call.failed, __ATOMIC_RELAXED);
-}
-
-static inline rondo_backend_result run_with_word(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch,
-                                                 uint32_t *failed, rondo_backend_outcome *outcome) {
-    launch->call.failed = failed;
-    uint32_t reason = run_any(queue, launch);
+    uint32_t reason = __atomic_load_n(&failed, __ATOMIC_RELAXED);
     return reason == 0 ? RONDO_BACKEND_DONE : rdo_cpu_fail(outcome, RONDO_BACKEND_FAILED, reason, "");
 }
 
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome) {
-    uint32_t failed = 0;
-    struct rdo_cpu_launch mine = *launch;
-    return run_with_word(queue, &mine, &failed, outcome);
+    rondo_native_call call = launch->call;
+    return run(queue, launch->kernel, &call, launch->items, outcome);
 }
 
 static rondo_backend_result submit_launch(struct rdo_cpu_queue *queue, const rondo_backend_op *op,
                                           rondo_backend_outcome *outcome) {
     void *args[RONDO_MAX_PARAMS];
-    struct rdo_cpu_launch launch;
-    uint32_t failed = 0;
+    rondo_native_call call;
     if (op->arg_count > RONDO_MAX_PARAMS) {
         return rdo_cpu_fail(outcome, RONDO_BACKEND_NOT_RUN, 0, "a launch has too many arguments");
     }
     rdo_cpu_resolve_args(op, args);
-    rdo_cpu_prepare_launch(op, args, &launch);
-    return run_with_word(queue, &launch, &failed, outcome);
+    rdo_cpu_prepare_call(op, args, &call);
+    return run(queue, op->kernel, &call, rdo_cpu_items(op), outcome);
 }
 
 /* ---- everything ---- */

@@ -91,13 +91,6 @@ static inline void rdo_cpu_prepare_call(const rondo_backend_op *op, void *const 
     out_call->failed = NULL;
 }
 
-static inline void rdo_cpu_prepare_launch(const rondo_backend_op *op, void *const *args,
-                                          struct rdo_cpu_launch *out_launch) {
-    out_launch->kernel = op->kernel;
-    out_launch->items = rdo_cpu_items(op);
-    rdo_cpu_prepare_call(op, args, &out_launch->call);
-}
-
 /* Known to be far too small to be shared. */
 static inline bool rdo_cpu_stays_whole(const struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units) {
     return units == 1 || items < atomic_load_explicit(&kernel->small_items, memory_order_relaxed) / 2;

@@ -74,9 +74,26 @@ static void a_record_without_numbers_left_is_not_used_again(void **state) {
     rdo_memory *spent = memory_bench_buffer(&bench, 100);
     memory_bench_release(&bench, spent);
     assert_ptr_equal(bench.store.spares, &spent->slot);
-    spent->slot.generation = (UINT64_C(1) << 40) - 1;
+    spent->slot.last_number |= ~UINT64_C(0) << 24;
     rdo_memory *other = memory_bench_buffer(&bench, 100);
     assert_ptr_not_equal(other, spent);
+    memory_bench_release(&bench, other);
+    memory_bench_close(&bench);
+}
+
+/* [W8] Walks are counted by queue: that of another one must not make a launch think that it met the buffer before. */
+static void a_record_of_the_table_was_met_by_no_walk(void **state) {
+    memory_bench bench;
+    (void)state;
+    memory_bench_open(&bench);
+    rdo_memory *met = memory_bench_buffer(&bench, 100);
+    met->named_in = 1;
+    memory_bench_release(&bench, met);
+    memory_bench_close(&bench); /* gives its spare records back to the table */
+    memory_bench_open(&bench);
+    rdo_memory *other = memory_bench_buffer(&bench, 100);
+    assert_ptr_equal(other, met);
+    assert_int_equal(other->named_in, 0);
     memory_bench_release(&bench, other);
     memory_bench_close(&bench);
 }
@@ -87,6 +104,7 @@ int main(void) {
         cmocka_unit_test(a_buffer_of_the_pool_is_no_import_whatever_its_record_was_before),
         cmocka_unit_test(a_buffer_of_no_bytes_lies_nowhere_whatever_its_record_was_before),
         cmocka_unit_test(a_record_without_numbers_left_is_not_used_again),
+        cmocka_unit_test(a_record_of_the_table_was_met_by_no_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
