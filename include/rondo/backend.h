@@ -5,14 +5,14 @@
  * `src/backend/null` is the folder to copy.
  *
  * Contract
- *  1. `submit` and `graph_submit` are never entered twice at once for the same queue; all other functions
+ *  1. `submit`, `launch` and `graph_submit` are never entered twice at once for the same queue; all other functions
  *     may be called from any thread at any time.
  *  2. Every place lies inside a page that `page_alloc` or `page_import` gave and that was not freed.
  *     Operations that run at the same time on different queues never touch the same bytes, unless all only read.
- *  3. Work is done, or has failed, when `submit` returns. (Backends whose devices run behind the host
+ *  3. Work is done, or has failed, when `submit` or `launch` returns. (Backends whose devices run behind the host
  *     wait inside; marks that let them return early come with the first such backend.)
- *  4. `submit` takes no host memory once a queue is warm, keeps no pointer that it was given, and never calls
- *     Rondo back, except rondo_backend_enter_work on threads of its own.
+ *  4. Neither takes host memory once a queue is warm, keeps a pointer that it was given, or ever calls Rondo
+ *     back, except rondo_backend_enter_work on threads of its own.
  *  5. A failure is returned, never printed, and leaves queue and device usable, or is LOST.
  */
 #ifndef RONDO_BACKEND_H
@@ -132,6 +132,11 @@ typedef struct rondo_backend {
     rondo_backend_result (*queue_open)(void *device, uint32_t index, void **out_queue);
     void (*queue_close)(void *queue);
     rondo_backend_result (*submit)(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
+    /* Optional, for backends whose pages of both kinds are memory that begins at the `page` pointer: a launch like
+     * those that `submit` runs, its arguments being addresses already. `args` has per parameter the first byte of the
+     * span, or the value's bytes. The core uses it for the short way of most launches, and `submit` for the rest. */
+    rondo_backend_result (*launch)(void *queue, void *kernel, const rondo_grid *grid, void *const *args,
+                                   rondo_backend_outcome *outcome);
 
     /* Graphs, all optional together: without them the core submits the nodes one by one. graph_build copies what it
      * needs: `nodes`, what `get` gives and `edges` are there for the call and for its thread only. The bytes of values
@@ -151,7 +156,7 @@ typedef struct rondo_backend {
     void (*graph_free)(void *device, void *graph);
 } rondo_backend;
 
-#define RONDO_BACKEND_VERSION 3
+#define RONDO_BACKEND_VERSION 4
 
 /* Makes a backend known to the process, before the first device is opened by its name. `backend` must stay valid.
  * Errors   INVALID (null, another version, a required function missing), OVERLAP (name taken), CAPACITY. Threads

@@ -54,11 +54,21 @@ const char *rdo_window_prepare(rdo_window *window, uint64_t owner) {
     return NULL;
 }
 
+/* Most windows touch few allocations, and the table is large. */
+static void forget_memories(rdo_window *window) {
+    for (int word = 0; word < RDO_KNOWN_MEMORIES / 64; word++) {
+        for (uint64_t bits = window->used_memories[word]; bits != 0; bits &= bits - 1) {
+            window->known_memories[word * 64 + __builtin_ctzll(bits)] = (rdo_known){0};
+        }
+        window->used_memories[word] = 0;
+    }
+}
+
 const char *rdo_window_begin(rdo_window *window) {
     const char *refused = rdo_lifecycle_begin(&window->life);
     if (refused != NULL) return refused;
     drop_references(&window->primed);
-    memset(window->known_memories, 0, sizeof window->known_memories);
+    forget_memories(window);
     memset(window->known_kernels, 0, sizeof window->known_kernels);
     return NULL;
 }
@@ -76,7 +86,7 @@ bool rdo_window_record_new(rdo_window *window, rdo_memory *memory, uint64_t low,
     if (!rdo_window_is_recording(window) || low >= high) return true;
     if (!GROW(&window->writes, rdo_weak)) return false;
     rdo_known *known = rdo_window_known_memory(window, memory->id);
-    if (known->memory_id == memory->id) *known = (rdo_known){memory->id, low, high};
+    if (known->memory_id == memory->id) *known = (rdo_known){.memory_id = memory->id, .low = low, .high = high};
     window->writes.data[window->writes.count++] = (rdo_weak){memory, {memory->id, low, high}};
     return true;
 }

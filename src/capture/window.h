@@ -50,8 +50,13 @@ typedef RDO_LIST(rdo_note) rdo_note_list;
  * touches the same few buffers again and again, and launches the same few kernels. Only a part is remembered; what was
  * forgotten is noted once more, which does no harm. */
 typedef struct rdo_known {
-    uint64_t memory_id; /* its slice is touched; 0: nothing is known */
-    uint64_t low, high; /* this range is among the writes; none if low > high */
+    uint64_t memory_id;   /* its slice is touched; 0: nothing is known */
+    uint64_t low, high;   /* this range is among the writes; none if low > high */
+    /* An access of a launch to it, for the next launch that names the same bytes: nothing moves while the window
+     * records, so whatever was found out then holds. */
+    rdo_access access;
+    uint64_t asked_bytes; /* how many, as the launch said */
+    uint32_t modes;       /* in which accessing these bytes once more has nothing new; 0: there is no such access */
 } rdo_known;
 
 enum { RDO_KNOWN_MEMORIES = 256, RDO_KNOWN_KERNELS = 16 };
@@ -74,6 +79,7 @@ typedef struct rdo_window {
     bool notes_lost;          /* there was no memory to note a reservation */
     bool defer_claims;        /* a one-call form runs the step itself if this fails, see graph/run.c */
     rdo_known known_memories[RDO_KNOWN_MEMORIES];     /* by the lowest bits of the number */
+    uint64_t used_memories[RDO_KNOWN_MEMORIES / 64];  /* a bit for each that is not zero */
     const rdo_kernel *known_kernels[RDO_KNOWN_KERNELS]; /* of the holders; the same */
 } rdo_window;
 
@@ -107,11 +113,11 @@ static inline uint64_t rdo_window_owner(const rdo_window *window) {
 static inline rdo_known *rdo_window_known_memory(rdo_window *window, uint64_t memory_id) {
     return &window->known_memories[memory_id % RDO_KNOWN_MEMORIES];
 }
-/* Whether recording an access, to plain bytes, would note nothing. */
-static inline bool rdo_window_knows(rdo_window *window, const rdo_access *access) {
-    const rdo_known *known = rdo_window_known_memory(window, access->id);
+/* In which modes an access to these plain bytes has nothing that must be noted, as bits of rondo_access_mode. */
+static inline uint32_t rdo_known_modes(const rdo_known *known, const rdo_access *access) {
+    if (known->memory_id != access->id) return 0;
     bool written = known->low == access->low && known->high == access->low + access->row_bytes;
-    return known->memory_id == access->id && (written || !rdo_access_writes(access));
+    return written ? RONDO_READS | RONDO_WRITES : RONDO_READS;
 }
 static inline const rdo_kernel **rdo_window_known_kernel(rdo_window *window, const rdo_kernel *kernel) {
     return &window->known_kernels[kernel->handle % RDO_KNOWN_KERNELS];
@@ -144,7 +150,8 @@ static inline bool rdo_window_touch_memory(rdo_window *window, const rdo_access 
     rdo_known *known = rdo_window_known_memory(window, access->id);
     if (known->memory_id == access->id) return true;
     if (!rdo_window_touch(window, access->memory->home_stream_id, access->page, access->slice)) return false;
-    *known = (rdo_known){access->id, 1, 0};
+    window->used_memories[access->id % RDO_KNOWN_MEMORIES / 64] |= UINT64_C(1) << access->id % 64;
+    *known = (rdo_known){.memory_id = access->id, .low = 1};
     return true;
 }
 /* Holds staging of the warm-up until begin [C6]. Takes over the caller's reference if true. */

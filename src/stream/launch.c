@@ -83,6 +83,44 @@ static inline const uint8_t *last_values(const rdo_window *window, const rdo_ker
     return block != NULL && block->size_bytes == kernel->values_bytes ? block->bytes : NULL;
 }
 
+/* Whether the argument names the bytes of an access that the window remembers, and nothing about it is new. */
+static inline bool is_remembered(const rdo_known *known, uint32_t walk, const rondo_param *param,
+                                 const rondo_arg *arg) {
+    const rdo_access *access = &known->access;
+    if (RDO_UNLIKELY(access->id != arg->span.buffer.id || access->low != arg->span.offset_bytes)) return false;
+    if (RDO_UNLIKELY(known->asked_bytes != arg->span.size_bytes || ((uint32_t)param->kind & ~known->modes) != 0)) {
+        return false;
+    }
+    rdo_memory *memory = access->memory;
+    if (RDO_UNLIKELY(!rdo_memory_is(memory, arg->span.buffer) || memory->named_in == walk)) return false;
+    memory->named_in = walk;
+    return RDO_LIKELY(arg->value == NULL && rdo_param_is_aligned(param, arg->span.offset_bytes));
+}
+
+/* Fills in the access of a buffer argument, and remembers it. False if anything about it is out of the ordinary.
+ * *all_known becomes false if the window does not hold it yet. */
+static inline bool add_access(rdo_queue *queue, uint32_t walk, const rondo_param *param, uint32_t index,
+                              const rondo_arg *arg, rdo_access *access, bool *all_known) {
+    rdo_known *known = rdo_window_known_memory(&queue->window, arg->span.buffer.id);
+    if (RDO_LIKELY(is_remembered(known, walk, param, arg))) {
+        *access = known->access;
+        access->mode = (uint8_t)param->kind;
+        access->param = (uint16_t)index;
+        return true;
+    }
+    rdo_memory *memory = plain_buffer(&queue->store, walk, param, arg);
+    if (RDO_UNLIKELY(memory == NULL)) return false;
+    fill_access(access, param, index, arg, memory);
+    uint32_t modes = rdo_known_modes(known, access);
+    if (modes != 0) {
+        known->access = *access;
+        known->asked_bytes = arg->span.size_bytes;
+        known->modes = modes;
+    }
+    *all_known &= (access->mode & ~modes) == 0;
+    return true;
+}
+
 /* Fills in accesses and values of an op of the window. False if anything about them is out of the ordinary. *out_known:
  * the window holds these and the kernel already. */
 static inline bool fill_op(rdo_queue *queue, rdo_op *op, const rondo_arg *args, bool *out_known) {
@@ -92,22 +130,20 @@ static inline bool fill_op(rdo_queue *queue, rdo_op *op, const rondo_arg *args, 
     rdo_access *access = op->accesses;
     bool known = *rdo_window_known_kernel(window, kernel) == kernel;
     const uint32_t walk = ++queue->walks;
-    for (uint32_t i = 0; i < kernel->param_count; i++) {
-        const rondo_param *param = &kernel->params[i];
-        const rondo_arg *arg = &args[i];
+    const rondo_param *param = kernel->params;
+    const void **value = op->values;
+    const uint32_t count = kernel->param_count;
+    for (uint32_t i = 0; i < count; i++, param++, args++, value++) {
         if (rdo_param_is_buffer(param)) {
-            rdo_memory *memory = plain_buffer(&queue->store, walk, param, arg);
-            if (RDO_UNLIKELY(memory == NULL)) return false;
-            fill_access(access, param, i, arg, memory);
-            op->values[i] = NULL;
-            known &= rdo_window_knows(window, access++);
-        } else if (!plain_value(param, arg)) {
+            if (RDO_UNLIKELY(!add_access(queue, walk, param, i, args, access++, &known))) return false;
+            *value = NULL;
+        } else if (!plain_value(param, args)) {
             return false;
-        } else if (kept != NULL && rdo_value_is_same(kept, arg->value, param->size_bytes)) {
-            op->values[i] = kept;
+        } else if (kept != NULL && rdo_value_is_same(kept, args->value, param->size_bytes)) {
+            *value = kept;
             kept += rdo_param_room(param);
         } else {
-            op->values[i] = arg->value;
+            *value = args->value;
             kept = NULL;
             known = false;
         }
@@ -173,26 +209,40 @@ RDO_OUT_OF_LINE bool keep(rdo_stream *stream, const char *label, rdo_kernel *ker
 
 /* ---- playing ---- */
 
-/* A launch being put together. */
+/* The arguments of a launch being put together. */
 typedef struct quick {
-    rondo_place places[RONDO_MAX_PARAMS];
-    const void *values[RONDO_MAX_PARAMS];
+    rondo_place places[RONDO_MAX_PARAMS]; /* of buffers, for backends that do without addresses */
+    void *args[RONDO_MAX_PARAMS];         /* addresses; NULL for a buffer that has a place */
 } quick;
 
-static inline bool add_arguments(quick *q, rdo_queue *queue, const rdo_kernel *kernel, const rondo_arg *args) {
+/* By number and not by pointer: an empty span may have no page, and nothing may be added to a null pointer. */
+static inline void *address_of(const rdo_memory *memory, const rondo_arg *arg) {
+    return (void *)((uintptr_t)memory->place.page + memory->place.offset_bytes + arg->span.offset_bytes);
+}
+
+static inline rondo_place place_of(const rdo_memory *memory, const rondo_arg *arg) {
+    return (rondo_place){memory->place.page, memory->place.offset_bytes + arg->span.offset_bytes};
+}
+
+static inline bool add_arguments(quick *q, rdo_queue *queue, const rdo_kernel *kernel, const rondo_arg *args,
+                                 bool by_address) {
     const uint32_t walk = ++queue->walks;
     const rondo_param *param = kernel->params;
     uint32_t count = kernel->param_count;
     for (uint32_t i = 0; i < count; i++, param++, args++) {
         if (!rdo_param_is_buffer(param)) {
             if (RDO_UNLIKELY(!plain_value(param, args))) return false;
-            q->values[i] = args->value;
+            q->args[i] = (void *)(uintptr_t)args->value; /* read only, by the kernel's contract */
             continue;
         }
-        rdo_memory *memory = plain_buffer(&queue->store, walk, param, args);
+        const rdo_memory *memory = plain_buffer(&queue->store, walk, param, args);
         if (RDO_UNLIKELY(memory == NULL)) return false;
-        q->places[i] = (rondo_place){memory->place.page, memory->place.offset_bytes + args->span.offset_bytes};
-        q->values[i] = NULL;
+        if (by_address) {
+            q->args[i] = address_of(memory, args);
+        } else {
+            q->args[i] = NULL;
+            q->places[i] = place_of(memory, args);
+        }
     }
     return true;
 }
@@ -222,27 +272,34 @@ RDO_OUT_OF_LINE rondo_status finish(rdo_stream *stream, const char *label, rdo_k
     return rdo_finish_played(&call, &op, result, outcome);
 }
 
+static rondo_backend_result submit(const rdo_queue *queue, const rdo_kernel *kernel, const rondo_grid *grid,
+                                   const quick *q, rondo_backend_outcome *outcome) {
+    rondo_backend_op op; /* the fields of other kinds mean nothing */
+    op.kind = RONDO_OP_LAUNCH;
+    op.kernel = kernel->loaded;
+    op.grid = *grid;
+    op.arg_count = kernel->param_count;
+    op.places = q->places;
+    op.values = (const void *const *)q->args;
+    return queue->engine->books.backend->submit(queue->backend_queue, &op, outcome);
+}
+
 /* Runs the launch, unless a claim or another queue could matter. */
 static inline bool play(rdo_stream *stream, const char *label, rdo_kernel *kernel, const rondo_grid *grid,
                         const rondo_arg *args, const quick *q, rondo_status *out_status) {
     rdo_queue *queue = stream->queue;
     rdo_engine *engine = queue->engine;
+    const rondo_backend *backend = engine->books.backend;
     bool ran = false;
     /* Claims are asked for only once no other queue can be placing one on memory of this one. */
     if (RDO_LIKELY(rdo_order_enter_fast(&queue->store) && atomic_load(&engine->books.claimed) == 0)) {
         rondo_backend_outcome outcome;
         outcome.message[0] = '\0';
-        rondo_backend_op op; /* the fields of other kinds mean nothing */
-        op.kind = RONDO_OP_LAUNCH;
-        op.kernel = kernel->loaded;
-        op.grid.x = grid->x;
-        op.grid.y = grid->y;
-        op.grid.z = grid->z;
-        op.arg_count = kernel->param_count;
-        op.places = q->places;
-        op.values = q->values;
         rdo_this_thread.work_depth++;
-        rondo_backend_result result = engine->books.backend->submit(queue->backend_queue, &op, &outcome);
+        rondo_backend_result result =
+            RDO_LIKELY(backend->launch != NULL)
+                ? backend->launch(queue->backend_queue, kernel->loaded, grid, q->args, &outcome)
+                : submit(queue, kernel, grid, q, &outcome);
         rdo_this_thread.work_depth--;
         ran = true;
         if (RDO_LIKELY(result == RONDO_BACKEND_DONE)) {
@@ -261,10 +318,11 @@ RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kerne
                                 const rondo_arg *args, rondo_status *out_status) {
     quick q;
     rdo_queue *queue = stream->queue;
+    bool by_address = queue->engine->books.backend->launch != NULL;
     if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window))) {
         return rdo_window_owner(&queue->window) == stream->id && keep(stream, label, kernel, grid, args, out_status);
     }
-    if (RDO_UNLIKELY(!add_arguments(&q, queue, kernel, args))) return false;
+    if (RDO_UNLIKELY(!add_arguments(&q, queue, kernel, args, by_address))) return false;
     return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, args, &q, out_status);
 }
 

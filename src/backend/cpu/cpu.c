@@ -167,6 +167,7 @@ const rondo_backend rdo_backend_cpu = {
     .queue_open = queue_open,
     .queue_close = queue_close,
     .submit = rdo_cpu_submit,
+    .launch = rdo_cpu_launch,
     .graph_build = rdo_cpu_graph_build,
     .graph_submit = rdo_cpu_graph_submit,
     .graph_set_value = rdo_cpu_graph_set_value,

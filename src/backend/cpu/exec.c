@@ -145,16 +145,21 @@ rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struc
     return run(queue, launch->kernel, &call, launch->items, outcome);
 }
 
+rondo_backend_result rdo_cpu_launch(void *queue, void *kernel, const rondo_grid *grid, void *const *args,
+                                    rondo_backend_outcome *outcome) {
+    rondo_native_call call;
+    rdo_cpu_prepare_call(kernel, grid, args, &call);
+    return run(queue, kernel, &call, rdo_cpu_items(grid), outcome);
+}
+
 static rondo_backend_result submit_launch(struct rdo_cpu_queue *queue, const rondo_backend_op *op,
                                           rondo_backend_outcome *outcome) {
     void *args[RONDO_MAX_PARAMS];
-    rondo_native_call call;
     if (op->arg_count > RONDO_MAX_PARAMS) {
         return rdo_cpu_fail(outcome, RONDO_BACKEND_NOT_RUN, 0, "a launch has too many arguments");
     }
     rdo_cpu_resolve_args(op, args);
-    rdo_cpu_prepare_call(op, args, &call);
-    return run(queue, op->kernel, &call, rdo_cpu_items(op), outcome);
+    return rdo_cpu_launch(queue, op->kernel, &op->grid, args, outcome);
 }
 
 /* ---- everything ---- */
@@ -165,7 +170,7 @@ static rondo_backend_result submit_host(const rondo_backend_op *op, rondo_backen
 }
 
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome) {
-    switch (__builtin_expect((long)op->kind, (long)RONDO_OP_LAUNCH)) {
+    switch (op->kind) {
     case RONDO_OP_LAUNCH:
         return submit_launch(queue, op, outcome);
     case RONDO_OP_FILL:

@@ -13,6 +13,11 @@ struct building {
     struct rdo_cpu_graph *graph;
     struct rdo_cpu_cost *costs; /* per node, NULL: nobody asks for them */
     void **args;                /* the next free ones */
+    /* What is known of the last launch: the next one is often of the same size. */
+    struct rdo_cpu_kernel *kernel;
+    uint64_t items, units;
+    struct rdo_cpu_cost cost;
+    bool stays_whole;
 };
 
 /* NULL also where the sum of the sizes does not fit. */
@@ -53,6 +58,14 @@ static void *take_record(struct rdo_cpu_graph *graph, size_t size_bytes) {
     return taken;
 }
 
+static void look_at(struct building *b, struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units) {
+    b->kernel = kernel;
+    b->items = items;
+    b->units = units;
+    b->cost = rdo_cpu_estimate_launch(kernel, items, units);
+    b->stays_whole = rdo_cpu_stays_whole(kernel, items, units);
+}
+
 /* Whether a launch needs no record is decided from what is known of its kernel now; one with a record decides again at
  * each replay whether it is worth sharing. The call is made where it stays: fields that were just stored one by one
  * cannot be copied several at a time without waiting for them to reach the cache. */
@@ -60,15 +73,18 @@ static bool build_launch(struct building *b, uint64_t index, const rondo_backend
     struct rdo_cpu_graph *graph = b->graph;
     struct rdo_cpu_node *node = &graph->nodes[index];
     struct rdo_cpu_kernel *kernel = op->kernel;
-    uint64_t items = rdo_cpu_items(op);
+    uint64_t items = rdo_cpu_items(&op->grid);
     rdo_cpu_resolve_args(op, b->args);
-    rdo_cpu_prepare_call(op, b->args, &node->call);
+    rdo_cpu_prepare_call(kernel, &op->grid, b->args, &node->call);
     b->args += op->arg_count;
     uint64_t units = node->call.last;
-    if (b->costs != NULL) {
-        b->costs[index] = rdo_cpu_estimate_launch(kernel, items, units);
+    if (kernel != b->kernel || items != b->items || units != b->units) {
+        look_at(b, kernel, items, units);
     }
-    if (rdo_cpu_stays_whole(kernel, items, units)) {
+    if (b->costs != NULL) {
+        b->costs[index] = b->cost;
+    }
+    if (b->stays_whole) {
         node->native = kernel->native;
         node->call.failed = kernel->can_fail ? NULL : &graph->failed;
         return true;

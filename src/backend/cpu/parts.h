@@ -69,24 +69,23 @@ static inline uint64_t rdo_cpu_groups_along(uint64_t grid, uint64_t group) {
     return grid <= group ? 1 : grid / group + (grid % group != 0 ? 1 : 0);
 }
 
-static inline uint64_t rdo_cpu_items(const rondo_backend_op *op) {
-    return op->grid.x * op->grid.y * op->grid.z; /* the core has seen that it fits */
+static inline uint64_t rdo_cpu_items(const rondo_grid *grid) {
+    return grid->x * grid->y * grid->z; /* the core has seen that it fits */
 }
 
 /* The whole launch; `failed` is set when it runs. What a kernel is shared out by, its units, are items or groups. */
-static inline void rdo_cpu_prepare_call(const rondo_backend_op *op, void *const *args, rondo_native_call *out_call) {
-    const struct rdo_cpu_kernel *kernel = op->kernel;
-    rondo_grid grid = op->grid;
+static inline void rdo_cpu_prepare_call(const struct rdo_cpu_kernel *kernel, const rondo_grid *grid, void *const *args,
+                                        rondo_native_call *out_call) {
     out_call->args = args;
-    out_call->grid[0] = grid.x;
-    out_call->grid[1] = grid.y;
-    out_call->grid[2] = grid.z;
+    out_call->grid[0] = grid->x;
+    out_call->grid[1] = grid->y;
+    out_call->grid[2] = grid->z;
     out_call->first = 0;
-    out_call->last = rdo_cpu_items(op);
+    out_call->last = rdo_cpu_items(grid);
     if (kernel->grouped) {
-        out_call->last = rdo_cpu_groups_along(grid.x, kernel->group[0]) *
-                         rdo_cpu_groups_along(grid.y, kernel->group[1]) *
-                         rdo_cpu_groups_along(grid.z, kernel->group[2]);
+        out_call->last = rdo_cpu_groups_along(grid->x, kernel->group[0]) *
+                         rdo_cpu_groups_along(grid->y, kernel->group[1]) *
+                         rdo_cpu_groups_along(grid->z, kernel->group[2]);
     }
     out_call->failed = NULL;
 }
@@ -118,6 +117,8 @@ rondo_backend_result rdo_cpu_fail(rondo_backend_outcome *outcome, rondo_backend_
 struct rdo_cpu_cost rdo_cpu_estimate_launch(const struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t units);
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome);
+rondo_backend_result rdo_cpu_launch(void *queue, void *kernel, const rondo_grid *grid, void *const *args,
+                                    rondo_backend_outcome *outcome);
 rondo_backend_result rdo_cpu_submit(void *queue, const rondo_backend_op *op, rondo_backend_outcome *outcome);
 
 /* graph.c */

@@ -106,6 +106,27 @@ static void a_launch_hands_over_values_and_spans_in_the_order_of_the_parameters(
     close_bench(&bench);
 }
 
+/* [O7] */
+static void a_launch_by_address_does_the_same(void **state) {
+    struct bench bench;
+    rondo_backend_outcome outcome = {0};
+    uint32_t words[256] = {0}, factor = 3;
+    rondo_grid grid = {20, 3, 2};
+    (void)state;
+    for (uint32_t index = 0; index < 120; index++) {
+        words[index] = index;
+    }
+    open_bench(&bench, &rdo_backend_cpu, NULL);
+    void *kernel = load(&bench, (rondo_kernel_desc){.native = axpy});
+    void *const args[3] = {&factor, words, words + 128};
+    assert_int_equal(rdo_backend_cpu.launch(bench.queue, kernel, &grid, args, &outcome), RONDO_BACKEND_DONE);
+    for (uint32_t index = 0; index < 128; index++) {
+        assert_int_equal(words[128 + index], index < 120 ? 3 * index : 0);
+    }
+    rdo_backend_cpu.kernel_unload(bench.device, kernel);
+    close_bench(&bench);
+}
+
 /* Counts each unit that it is asked to run. */
 static void count_units(const rondo_native_call *call) {
     uint32_t *counts = call->args[0];
@@ -313,6 +334,7 @@ int main(void) {
         cmocka_unit_test(large_fills_and_copies_are_as_right_as_small_ones),
         cmocka_unit_test(a_fill_pattern_of_another_length_does_not_run),
         cmocka_unit_test(a_launch_hands_over_values_and_spans_in_the_order_of_the_parameters),
+        cmocka_unit_test(a_launch_by_address_does_the_same),
         cmocka_unit_test(every_group_runs_once_edge_groups_included),
         cmocka_unit_test(every_item_of_a_large_grid_runs_once_however_it_is_shared),
         cmocka_unit_test(the_largest_grids_do_not_overflow),

@@ -128,6 +128,76 @@ static void each_range_that_a_window_writes_is_claimed_if_it_fails(void **state)
     close_scene(&s);
 }
 
+/* [C4] [P3] */
+static void a_buffer_that_a_window_has_only_read_so_far_is_claimed_once_it_is_written(void **state) {
+    uint64_t words[WORDS];
+    (void)state;
+    scene s = open_scene();
+    begin_window(s.a);
+    OK(launch_bump(s.a, &s.k, s.y)); /* so that its kernel is known */
+    for (int i = 0; i < 3; i++) OK(launch_copy(s.a, &s.k, s.x, s.y));
+    OK(launch_bump(s.a, &s.k, s.x));
+    OK(rondo_capture_abort(s.a));
+    expect(rondo_read(s.a, rondo_whole(s.x), words, NULL), RONDO_TAINTED);
+    OK(rondo_fill(s.a, rondo_whole(s.x), words, 8, NULL));
+    OK(rondo_fill(s.a, rondo_whole(s.y), words, 8, NULL));
+    close_scene(&s);
+}
+
+/* What is wrong with a launch though the window remembers its buffers from others. */
+typedef struct mistake {
+    rondo_status (*right)(const scene *s);
+    rondo_status (*wrong)(const scene *s);
+    rondo_code code;
+} mistake;
+
+static rondo_status copy_to_and_fro(const scene *s) {
+    rondo_status status = launch_copy(s->a, &s->k, s->x, s->y);
+    return status ? status : launch_copy(s->a, &s->k, s->y, s->x);
+}
+static rondo_status copy_x_to_itself(const scene *s) {
+    return launch_copy(s->a, &s->k, s->x, s->x);
+}
+static rondo_status give_x_a_value(const scene *s) {
+    const uint64_t word = 1;
+    const rondo_arg arg = {.span = rondo_whole(s->x), .value = &word, .value_bytes = sizeof word};
+    return rondo_launch(s->a, s->k.bump, rondo_grid_1d(WORDS), &arg, 1, NULL);
+}
+static rondo_status use_odd_bytes(const scene *s) {
+    static const rondo_param anywhere[] = {{"x", RONDO_PARAM_INOUT, 1, 1, false}};
+    const rondo_arg arg = rondo_arg_span(rondo_slice(s->x, 4, 8));
+    rondo_kernel *kernel = load(s->device, "odd", nothing_native, anywhere, 1);
+    rondo_status status = rondo_launch(s->a, kernel, rondo_grid_1d(1), &arg, 1, NULL);
+    rondo_kernel_release(kernel);
+    return status;
+}
+static rondo_status bump_odd_bytes(const scene *s) {
+    const rondo_arg arg = rondo_arg_span(rondo_slice(s->x, 4, 8));
+    return rondo_launch(s->a, s->k.bump, rondo_grid_1d(1), &arg, 1, NULL);
+}
+static rondo_status copy_what_has_gone(const scene *s) {
+    rondo_buffer_release(s->x);
+    return launch_copy(s->a, &s->k, s->x, s->y);
+}
+
+/* [W1] [W8] [C8] */
+static void what_a_window_remembers_of_a_buffer_hides_nothing_that_is_wrong(void **state) {
+    static const mistake mistakes[] = {{copy_to_and_fro, copy_x_to_itself, RONDO_ALIASED},
+                                       {copy_to_and_fro, give_x_a_value, RONDO_INVALID},
+                                       {use_odd_bytes, bump_odd_bytes, RONDO_INVALID},
+                                       {copy_to_and_fro, copy_what_has_gone, RONDO_STALE}};
+    (void)state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        rondo_graph *graph = NULL;
+        scene s = open_scene();
+        begin_window(s.a);
+        for (int k = 0; k < 3; k++) OK(mistakes[i].right(&s));
+        expect(mistakes[i].wrong(&s), mistakes[i].code);
+        expect(rondo_capture_end(s.a, RONDO_END_DEFAULT, &graph), RONDO_DOOMED);
+        close_scene(&s);
+    }
+}
+
 /* [C15] [C8] A claim that comes while the stream records stops a launch that the window has seen before. */
 static void a_launch_that_the_window_knows_is_skipped_over_a_new_claim(void **state) {
     (void)state;
@@ -227,6 +297,8 @@ int main(void) {
 #endif
         cmocka_unit_test(what_a_window_has_forgotten_it_keeps_all_the_same),
         cmocka_unit_test(each_range_that_a_window_writes_is_claimed_if_it_fails),
+        cmocka_unit_test(a_buffer_that_a_window_has_only_read_so_far_is_claimed_once_it_is_written),
+        cmocka_unit_test(what_a_window_remembers_of_a_buffer_hides_nothing_that_is_wrong),
         cmocka_unit_test(a_launch_that_the_window_knows_is_skipped_over_a_new_claim),
         cmocka_unit_test(a_launch_is_recorded_while_another_queue_works_on_its_memory),
         cmocka_unit_test(a_launch_is_recorded_after_queued_work_of_its_queue),
