@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "alone.h"
+#include "partner.h"
 
 bench_options bench = {.samples = 41, .sample_ns = 100000, .warm_ns = 5000000, .is_alone = bench_is_alone,
                        .patience_ns = 2000000000};
@@ -96,54 +97,51 @@ static void idle(void) {
     if (bench.idle_ns != 0) nanosleep(&rest, NULL);
 }
 
-/* True if the core is this thread's alone. A wait lets threads of the side go to sleep, so a step follows it. */
-static bool await_core(const bench_side *side, uint64_t patience_ns) {
-    if (bench.is_alone()) return true;
-    uint64_t start = bench_now_ns();
-    while (bench_now_ns() - start < patience_ns) {
-        if (!bench.is_alone()) continue;
-        side->run(side->user, 1);
-        return true;
-    }
-    return false;
-}
-
 typedef struct sampling {
-    uint64_t patience_ns; /* what is left of it */
-    unsigned alone;       /* samples for which the core was not shared */
+    const bench_side *sides;
+    size_t count;
+    uint64_t steps[BENCH_MOST_SIDES];
+    double ns[BENCH_MOST_SIDES][MOST_SAMPLES];
 } sampling;
 
-static double sample(sampling *s, const bench_side *side, uint64_t steps) {
-    for (;;) {
-        uint64_t begin = bench_now_ns();
-        bool alone = await_core(side, s->patience_ns);
+/* A sample of each side, as round number `round`. Whether the core was this thread's alone for all of it. */
+static bool sample_all(sampling *s, unsigned round) {
+    bool alone = bench.is_alone();
+    for (size_t turn = 0; turn < s->count; turn++) {
+        size_t side = round % 2 == 0 ? turn : s->count - 1 - turn;
         idle();
-        double ns = (double)time_steps(side, steps) / (double)steps / side->units;
+        uint64_t ns = time_steps(&s->sides[side], s->steps[side]);
+        s->ns[side][round] = (double)ns / (double)s->steps[side] / s->sides[side].units;
         alone = bench.is_alone() && alone;
-        uint64_t spent_ns = bench_now_ns() - begin;
-        s->alone += alone;
-        if (alone || spent_ns >= s->patience_ns) {
-            if (!alone) s->patience_ns = 0;
-            return ns;
-        }
-        s->patience_ns -= spent_ns;
+    }
+    return alone;
+}
+
+/* The same, taken again as long as somebody shares the core and there is patience left. */
+static bool sample_patiently(sampling *s, unsigned round, uint64_t *patience_ns) {
+    for (;;) {
+        uint64_t start = bench_now_ns();
+        bool alone = sample_all(s, round);
+        uint64_t spent_ns = bench_now_ns() - start;
+        if (alone || spent_ns >= *patience_ns) return alone;
+        *patience_ns -= spent_ns;
+        if (bench.before_repeat != NULL) bench.before_repeat();
     }
 }
 
 bench_times bench_sample(const bench_side *sides, size_t count) {
-    static double samples[BENCH_MOST_SIDES][MOST_SAMPLES];
-    uint64_t steps[BENCH_MOST_SIDES];
-    sampling s = {.patience_ns = bench.patience_ns};
+    static sampling s;
     bench_times times = {.alone = 0};
-    for (size_t side = 0; side < count; side++) steps[side] = calibrate(&sides[side]);
+    uint64_t patience_ns = bench.patience_ns;
+    s.sides = sides;
+    s.count = count;
+    if (bench.wants_two_cores) bench_part_threads();
+    for (size_t side = 0; side < count; side++) s.steps[side] = calibrate(&sides[side]);
     for (unsigned round = 0; round < bench.samples; round++) {
-        for (size_t turn = 0; turn < count; turn++) {
-            size_t side = round % 2 == 0 ? turn : count - 1 - turn;
-            samples[side][round] = sample(&s, &sides[side], steps[side]);
-        }
+        times.alone += sample_patiently(&s, round, &patience_ns);
     }
-    for (size_t side = 0; side < count; side++) times.ns[side] = bench_median(samples[side], bench.samples);
-    times.alone = (double)s.alone / (double)(bench.samples * count);
+    for (size_t side = 0; side < count; side++) times.ns[side] = bench_median(s.ns[side], bench.samples);
+    times.alone /= bench.samples;
     return times;
 }
 

@@ -26,7 +26,9 @@ typedef struct bench_options {
     uint64_t sample_ns;   /* how long one should last */
     uint64_t warm_ns;     /* how long a side runs before it is timed */
     bool (*is_alone)(void); /* asked before and after each sample whether the core is shared; see alone.h */
-    uint64_t patience_ns; /* how long a row may wait, and repeat samples, because somebody shares its core */
+    void (*before_repeat)(void); /* called before samples are taken again; may be NULL */
+    uint64_t patience_ns; /* how long a row may repeat samples because somebody shares its core */
+    bool wants_two_cores; /* two threads are parted before a row begins; see partner.h */
     uint64_t idle_ns;     /* before each sample the process sleeps so long, and a sample is one step */
     int row_count;        /* wanted rows, by their beginning; none: all */
     char **rows;
@@ -51,9 +53,9 @@ typedef struct bench_times {
     double alone;
 } bench_times;
 
-/* The sides take turns, and the order of the turns alternates. Waits for a core that nobody shares, and repeats a
- * sample during which somebody came, whatever it gave, until the row's patience is used up; the rest is taken as it
- * comes. */
+/* The sides take turns, and the order of the turns alternates. A sample of each side during which somebody shared the
+ * core is taken again, whatever it gave, until the row's patience is used up; the rest is taken as it comes. Nothing is
+ * waited for in between, since that would let a side's threads go to sleep. */
 bench_times bench_sample(const bench_side *sides, size_t count);
 
 /* Where a row watches no core. */

@@ -62,42 +62,35 @@ static void rows_record(void) {
 
 /* ---- single ---- */
 
-typedef struct single {
-    bench_stage *stage;
-    uint64_t executed;
-} single;
-
 static rondo_status issue_one(rondo_stream *stream, void *user) {
     const bench_stage *stage = user;
     return bench_launch_axpy(stage->player, stream, stage->work->items, stage->x[0], stage->y[0]);
 }
 
 static void run_single(void *user, uint64_t steps) {
-    single *one = user;
+    bench_stage *stage = user;
     for (uint64_t step = 0; step < steps; step++) {
-        MUST(rondo_graph_replay(one->stage->graph, one->stage->stream));
-        MUST(rondo_stream_sync(one->stage->stream));
+        MUST(rondo_graph_replay(stage->graph, stage->stream));
+        MUST(rondo_stream_sync(stage->stream));
     }
-    one->executed += steps;
+    stage->work->executed += steps;
 }
 
 static void run_one_call(void *user, uint64_t steps) {
-    single *one = user;
-    const bench_work *work = one->stage->work;
+    bench_work *work = user;
     for (uint64_t step = 0; step < steps; step++) bench_axpy(work->items, 1, work->x[0], work->y[0]);
-    one->executed += steps;
+    work->executed += steps;
 }
 
 static void rows_single(void) {
-    bench_stage *stage = bench_stage_make(bench_work_make("chain-64"), NULL);
-    single one = {stage, 0};
+    bench_work *work = bench_work_make("chain-64");
+    bench_stage *stage = bench_stage_make(work, NULL);
+    work->length = 1;
     MUST(rondo_capture_step(stage->stream, issue_one, stage, &stage->graph));
-    bench_work_reset(stage->work);
-    bench_compare("single/replay and sync of one node", (bench_side){run_single, &one, 1},
-                  (bench_side){run_one_call, &one, 1});
-    stage->work->length = 1;
-    stage->work->executed = one.executed;
-    bench_work_check(stage->work, "single replays");
+    bench_work_reset(work);
+    bench_compare("single/replay and sync of one node", (bench_side){run_single, stage, 1},
+                  (bench_side){run_one_call, work, 1});
+    bench_work_check(work, "single replays");
     bench_stage_drop(stage);
 }
 

@@ -5,9 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernels.h"
+#include "partner.h"
 
 /* Floats count exactly up to here. */
 #define LARGEST_COUNT ((uint64_t)1 << 24)
+
+enum { MOST_WORKS = 32 };
+
+static bench_work *works[MOST_WORKS];
+static size_t work_count;
+
+/* Samples that are repeated count on. */
+static void settle_counts(void) {
+    for (size_t w = 0; w < work_count; w++) {
+        if (works[w]->executed * works[w]->length < LARGEST_COUNT / 4) continue;
+        bench_work_check(works[w], "repeated samples");
+        bench_work_reset(works[w]);
+    }
+}
 
 static void shape(bench_work *work, size_t items, size_t chains, size_t length) {
     work->items = items;
@@ -17,7 +32,9 @@ static void shape(bench_work *work, size_t items, size_t chains, size_t length) 
 
 bench_work *bench_work_make(const char *name) {
     bench_work *work = calloc(1, sizeof *work);
-    if (work == NULL) bench_fail("there is no memory");
+    if (work == NULL || work_count == MOST_WORKS) bench_fail("there is no memory");
+    works[work_count++] = work;
+    bench.before_repeat = settle_counts;
     work->name = name;
     if (strcmp(name, "chain-64") == 0) {
         shape(work, 64, 1, BENCH_CHAIN);
@@ -73,7 +90,9 @@ void bench_against_plain(bench_work *work, const char *name, bench_side subject)
     char row[128];
     snprintf(row, sizeof row, "%s/%s", work->name, name);
     bench_work_reset(work);
+    bench.wants_two_cores = work->chains > 1;
     bench_compare(row, subject, bench_plain(work));
+    bench.wants_two_cores = false;
     bench_work_check(work, name);
 }
 
@@ -146,6 +165,7 @@ void bench_triads_compare(bench_triads *triads, const char *const *names, const 
     if (count > BENCH_MOST_SIDES) bench_fail("too many contestants");
     for (size_t s = 0; s < count; s++) steps[s] = (checked_step){triads, names[s], subjects[s], {0}};
     steps[count] = (checked_step){triads, "plain C", {bench_triads_plain, triads, BENCH_TRIADS}, {0}};
+    bench_part_threads();
     for (size_t s = 0; s <= count; s++) run_checked(&steps[s], 0); /* warms up; overwritten below */
     for (unsigned round = 0; round < bench.samples; round++) {
         for (size_t turn = 0; turn <= count; turn++) run_checked(&steps[round % 2 == 0 ? turn : count - turn], round);

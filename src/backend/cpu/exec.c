@@ -61,6 +61,9 @@ static void learn(struct rdo_cpu_kernel *kernel, uint64_t items, uint64_t ns) {
     } else if (old != 0 && ns >= TRUST_NS) {
         sample = sample + (old - sample) / 2;
     }
+    if (sample == old) {
+        return; /* what is not written stays in the caches of all who launch this kernel */
+    }
     atomic_store_explicit(&kernel->item_ps, sample, memory_order_relaxed);
     uint64_t whole = SHARE_PS / sample;
     atomic_store_explicit(&kernel->small_items, whole < TIMED_ITEMS ? whole : TIMED_ITEMS, memory_order_relaxed);
