@@ -179,17 +179,18 @@ def count_calls(program, results):
     results.counts.setdefault(names[1], []).append(float(wakes))
 
 
-def run_quiet(folder, results):
+def run_quiet(folder, options, results):
     program = str(folder / "rondo-quiet")
     if not pathlib.Path(program).is_file():
         results.skipped.update({name: "counting needs glibc" for name in rows.TARGETS if name.startswith("quiet/")})
         return
-    say("counting allocations, contended locks and system calls")
-    output, reason = run([program], {})
-    if output is None:
-        sys.exit(f"bench: rondo-quiet: {reason}")
-    results.take(output)
-    count_calls(program, results)
+    for number in range(options.processes):
+        say(f"round {number + 1} of {options.processes}: counting allocations, contended locks and system calls")
+        output, reason = run([program], {})
+        if output is None:
+            sys.exit(f"bench: rondo-quiet: {reason}")
+        results.take(output)
+        count_calls(program, results)
 
 
 # ---- the result ----
@@ -307,7 +308,7 @@ def main():
         run_rounds(options.programs, options, results)
         note_missing_opencl(options.programs, options, results)
     if not options.rows or any(row.startswith("quiet") for row in options.rows):
-        run_quiet(options.programs, results)
+        run_quiet(options.programs, options, results)
     made = summary(results, options)
     alone = {name: statistics.median(shares) for name, shares in results.alone.items()}
     facts = [processor(), machine_text(results)]
