@@ -29,22 +29,11 @@ void rdo_object_hide(uint64_t handle);
 /* Gives its slot back; it was hidden before. */
 void rdo_object_delete(uint64_t handle);
 
-/* The slot that the handle names, NULL if it names nothing of that kind. */
-static inline rdo_object *rdo_object_find_slot(rdo_object_kind kind, const void *handle) {
-    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, sizeof(rdo_object), (uint64_t)(uintptr_t)handle);
-    bool right = slot != NULL && atomic_load_explicit(&slot->kind, memory_order_relaxed) == (int)kind;
-    return right ? slot : NULL;
-}
-
-/* Whether a slot that was found is still the one that the handle names. */
-static inline bool rdo_object_is(const rdo_object *slot, const void *handle) {
-    return atomic_load_explicit(&slot->slot.number, memory_order_acquire) == (uint64_t)(uintptr_t)handle;
-}
-
 /* What the handle stands for, NULL if nothing of that kind. */
 static inline void *rdo_object_find(rdo_object_kind kind, const void *handle) {
-    rdo_object *slot = rdo_object_find_slot(kind, handle);
-    return slot != NULL ? atomic_load_explicit(&slot->object, memory_order_relaxed) : NULL;
+    rdo_object *slot = (rdo_object *)rdo_slots_find(&rdo_objects, sizeof(rdo_object), (uint64_t)(uintptr_t)handle);
+    if (slot == NULL || atomic_load_explicit(&slot->kind, memory_order_relaxed) != (int)kind) return NULL;
+    return atomic_load_explicit(&slot->object, memory_order_relaxed);
 }
 
 /* The same if `keeper`, whose lock the caller holds, keeps it: then it stays as long as that lock is held. */

@@ -326,12 +326,11 @@ RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kerne
     return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, args, &q, out_status);
 }
 
-/* Queue lock held. */
 RDO_OUT_OF_LINE rondo_status launch_carefully(rdo_stream *stream, const char *label, const void *handle,
-                                              const rondo_grid *grid, const rondo_arg *args, size_t arg_count) {
+                                              rdo_kernel *kernel, const rondo_grid *grid, const rondo_arg *args,
+                                              size_t arg_count) {
     careful c;
     rondo_status status;
-    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, handle);
     begin_carefully(&c, stream, label, kernel, grid);
     if (kernel == NULL) {
         status = rdo_fault_raise(&c.call.where, RONDO_STALE,
@@ -363,14 +362,11 @@ rondo_status rdo_launch(const void *stream_handle, const void *kernel_handle, ui
         return status;
     }
     rdo_queue *queue = stream->queue;
-    const rdo_object *slot = rdo_object_find_slot(RDO_OBJECT_KERNEL, kernel_handle);
-    rdo_kernel *kernel = slot != NULL ? atomic_load_explicit(&slot->object, memory_order_relaxed) : NULL;
+    rdo_kernel *kernel = rdo_object_find(RDO_OBJECT_KERNEL, kernel_handle);
     bool plain = may_be_plain(queue, kernel, &grid, args, arg_count);
     rdo_lock_take(&queue->lock);
-    /* The kernel may have been released while the lock kept us waiting. */
-    if (RDO_UNLIKELY(!plain || !rdo_object_is(slot, kernel_handle) ||
-                     !launch_quickly(stream, label, kernel, &grid, args, &status))) {
-        status = launch_carefully(stream, label, kernel_handle, &grid, args, arg_count);
+    if (RDO_UNLIKELY(!plain || !launch_quickly(stream, label, kernel, &grid, args, &status))) {
+        status = launch_carefully(stream, label, kernel_handle, kernel, &grid, args, arg_count);
     }
     return rdo_queue_leave(queue, status);
 }
