@@ -104,7 +104,7 @@ def target(name):
 
 
 def is_peer(name):
-    return any(word in name.split("/", 1)[1] for word in ("OpenMP,", "TBB,", "PoCL", "Warp", " by hand"))
+    return any(word in name.split("/", 1)[1] for word in ("OpenMP,", "TBB,", "PoCL", "Vulkan", "Warp", " by hand"))
 
 
 def order(name):
