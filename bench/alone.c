@@ -18,7 +18,7 @@ enum { FREE_LOOKS = 1000 };
 static uint64_t multiply(uint64_t product, int times) {
     for (int i = 0; i < times; i++) {
         product *= product;
-        __asm__ volatile("" : "+r"(product)); /* the product of an odd number is not foreseen */
+        __asm__ volatile("" : "+r"(product)); /* so that the compiler neither knows nor drops it */
     }
     return product;
 }
