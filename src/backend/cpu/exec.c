@@ -127,31 +127,34 @@ static void run_large(struct rdo_cpu_queue *queue, struct rdo_cpu_launch *launch
     run_timed(launch->kernel, &launch->call, launch->items);
 }
 
-/* Of a launch. The first of a kernel, all that are large, and a few of the others are worth a closer look. */
+/* A launch with a word of its own for failure. The first of a kernel, all that are large, and a few of the others are
+ * worth a closer look. */
 static inline rondo_backend_result run(struct rdo_cpu_queue *queue, struct rdo_cpu_kernel *kernel,
-                                       rondo_native_call *call, uint64_t items, rondo_backend_outcome *outcome) {
-    uint32_t failed = 0;
+                                       const rondo_native_call *call, uint64_t items, rondo_backend_outcome *outcome) {
     uint64_t small_items = atomic_load_explicit(&kernel->small_items, memory_order_relaxed);
-    call->failed = &failed;
     if (call->last > 1 && (items >= small_items || ++queue->launches % TIMED_ONE_IN == 0)) {
         run_large(queue, &(struct rdo_cpu_launch){kernel, *call, items});
     } else {
         kernel->native(call);
     }
-    uint32_t reason = __atomic_load_n(&failed, __ATOMIC_RELAXED);
+    uint32_t reason = __atomic_load_n(call->failed, __ATOMIC_RELAXED);
     return reason == 0 ? RONDO_BACKEND_DONE : rdo_cpu_fail(outcome, RONDO_BACKEND_FAILED, reason, "");
 }
 
 rondo_backend_result rdo_cpu_run_launch(struct rdo_cpu_queue *queue, const struct rdo_cpu_launch *launch,
                                         rondo_backend_outcome *outcome) {
+    uint32_t failed = 0;
     rondo_native_call call = launch->call;
+    call.failed = &failed;
     return run(queue, launch->kernel, &call, launch->items, outcome);
 }
 
 rondo_backend_result rdo_cpu_launch(void *queue, void *kernel, const rondo_grid *grid, void *const *args,
                                     rondo_backend_outcome *outcome) {
+    uint32_t failed = 0;
     rondo_native_call call;
     rdo_cpu_prepare_call(kernel, grid, args, &call);
+    call.failed = &failed;
     return run(queue, kernel, &call, rdo_cpu_items(grid), outcome);
 }
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include "base/check.h"
 
 #define FIRST_RECORDS_BYTES ((size_t)1024)
 #define MOST_RECORDS_BYTES ((size_t)65536)
@@ -74,6 +75,7 @@ static bool build_launch(struct building *b, uint64_t index, const rondo_backend
     struct rdo_cpu_node *node = &graph->nodes[index];
     struct rdo_cpu_kernel *kernel = op->kernel;
     uint64_t items = rdo_cpu_items(&op->grid);
+    RDO_ASSERT(kernel != NULL); /* so that the first launch is always looked at */
     rdo_cpu_resolve_args(op, b->args);
     rdo_cpu_prepare_call(kernel, &op->grid, b->args, &node->call);
     b->args += op->arg_count;
