@@ -32,7 +32,8 @@ static void shape(bench_work *work, size_t items, size_t chains, size_t length) 
 
 bench_work *bench_work_make(const char *name) {
     bench_work *work = calloc(1, sizeof *work);
-    if (work == NULL || work_count == MOST_WORKS) bench_fail("there is no memory");
+    if (work == NULL) bench_fail("there is no memory");
+    if (work_count == MOST_WORKS) bench_fail("there are too many workloads in one process");
     works[work_count++] = work;
     bench.before_repeat = settle_counts;
     work->name = name;

@@ -247,12 +247,11 @@ static void run_record(void *user, uint64_t steps) {
     for (uint64_t step = 0; step < steps; step++) record(user);
 }
 
-static stage *rows(player *p, const char *workload) {
+static void rows(player *p, const char *workload) {
     stage *s = make_stage(p, workload);
     const double nodes = (double)(s->work->chains * s->work->length);
     bench_against_plain(s->work, "Vulkan lavapipe, recorded each time", (bench_side){run_eager, s, nodes});
     bench_against_plain(s->work, "Vulkan lavapipe, command buffer", (bench_side){run_replay, s, nodes});
-    return s;
 }
 
 static void row_record(player *p) {
@@ -270,7 +269,7 @@ int main(int argc, char **argv) {
     if (!wanted && !bench_wants("record/")) return 0;
     open_player(&p);
     for (size_t w = 0; w < 3; w++) {
-        if (bench_wants(workloads[w])) (void)rows(&p, workloads[w]);
+        if (bench_wants(workloads[w])) rows(&p, workloads[w]);
     }
     if (bench_wants("record/")) row_record(&p);
     return 0;

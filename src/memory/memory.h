@@ -56,7 +56,7 @@ struct rdo_memory {
     bool host, imported, staging;
     uint32_t named_in;  /* of the home queue's walks over the arguments of a launch, the last that met it */
     uint32_t slice;
-    uint32_t uses;      /* running operations of other queues; under the device lock, as all below */
+    uint32_t uses;      /* running operations of other queues; under the device lock, as all down to the claims */
     uint32_t maps;
     uint32_t refs;      /* of users */
     uint64_t listed_by; /* the list that it was put on last, so that it is put there once */

@@ -215,17 +215,8 @@ typedef struct quick {
     void *args[RONDO_MAX_PARAMS];         /* addresses; NULL for a buffer that has a place */
 } quick;
 
-/* By number and not by pointer: an empty span may have no page, and nothing may be added to a null pointer. */
-static inline void *address_of(const rdo_memory *memory, const rondo_arg *arg) {
-    return (void *)((uintptr_t)memory->place.page + memory->place.offset_bytes + arg->span.offset_bytes);
-}
-
-static inline rondo_place place_of(const rdo_memory *memory, const rondo_arg *arg) {
-    return (rondo_place){memory->place.page, memory->place.offset_bytes + arg->span.offset_bytes};
-}
-
-static inline bool add_arguments(quick *q, rdo_queue *queue, const rdo_kernel *kernel, const rondo_arg *args,
-                                 bool by_address) {
+static inline bool add_arguments(quick *q, rdo_queue *queue, const rdo_kernel *kernel, const rondo_arg *args) {
+    const bool by_address = queue->engine->books.backend->launch != NULL;
     const uint32_t walk = ++queue->walks;
     const rondo_param *param = kernel->params;
     uint32_t count = kernel->param_count;
@@ -237,11 +228,13 @@ static inline bool add_arguments(quick *q, rdo_queue *queue, const rdo_kernel *k
         }
         const rdo_memory *memory = plain_buffer(&queue->store, walk, param, args);
         if (RDO_UNLIKELY(memory == NULL)) return false;
+        const rondo_place place = {memory->place.page, memory->place.offset_bytes + args->span.offset_bytes};
         if (by_address) {
-            q->args[i] = address_of(memory, args);
+            /* By number and not by pointer: an empty span may have no page, and nothing may be added to a null one. */
+            q->args[i] = (void *)((uintptr_t)place.page + place.offset_bytes);
         } else {
             q->args[i] = NULL;
-            q->places[i] = place_of(memory, args);
+            q->places[i] = place;
         }
     }
     return true;
@@ -318,11 +311,10 @@ RDO_IN_LINE bool launch_quickly(rdo_stream *stream, const char *label, rdo_kerne
                                 const rondo_arg *args, rondo_status *out_status) {
     quick q;
     rdo_queue *queue = stream->queue;
-    bool by_address = queue->engine->books.backend->launch != NULL;
     if (RDO_UNLIKELY(rdo_window_is_recording(&queue->window))) {
         return rdo_window_owner(&queue->window) == stream->id && keep(stream, label, kernel, grid, args, out_status);
     }
-    if (RDO_UNLIKELY(!add_arguments(&q, queue, kernel, args, by_address))) return false;
+    if (RDO_UNLIKELY(!add_arguments(&q, queue, kernel, args))) return false;
     return RDO_LIKELY(queue->pending == NULL) && play(stream, label, kernel, grid, args, &q, out_status);
 }
 
